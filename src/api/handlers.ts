@@ -1,0 +1,56 @@
+import type { ClientBase } from 'pg';
+import type { FetchReference, HandlerOutcome } from '../domain/outcome.js';
+
+/**
+ * The transaction that a handler writes in: a `pg` client inside an open transaction, so Drizzle and Kysely accept it
+ * too. Commit and rollback are oncehook's; a handler that ends the transaction itself is a defect.
+ */
+export type Transaction = Pick<ClientBase, 'query'>;
+
+/** A verified, stored event as a handler sees it. */
+export interface WebhookEvent {
+  readonly scope: string;
+  readonly eventId: string;
+  readonly type: string;
+  /** Name of the configured source that received it. */
+  readonly source: string;
+  /** The tenant that configuration gives this scope; never taken from the payload. */
+  readonly tenant: string;
+  readonly receivedAt: Date;
+  /** When the sender says it happened; neither an order nor a key. */
+  readonly providerCreatedAt: Date | null;
+  /** The verified body, to the character. */
+  readonly payloadText: string;
+  /** `JSON.parse` of it. Integers beyond 2^53 are rounded here; read `payloadText` where they matter. */
+  readonly payload: unknown;
+  /** The provider's object for a reference asked for by `fetchFirst` or `wait`; `undefined` when not fetched. */
+  fetched(reference: FetchReference): FetchedObject | undefined;
+}
+
+/** What a fetch brought: the object, the provider's word that it does not exist, or that none could be asked. */
+export type FetchedObject =
+  | { readonly kind: 'found'; readonly object: unknown }
+  | { readonly kind: 'missing' }
+  /** The source has no API key, so nobody could be asked. */
+  | { readonly kind: 'unavailable' };
+
+/**
+ * Decides what an event means, inside the transaction it is given. Must be quick (5 s in all), must not call out, and
+ * may run again for the same event, alone or beside an attempt that is still alive.
+ */
+export type Handler = (event: WebhookEvent, tx: Transaction) => Promise<HandlerOutcome> | HandlerOutcome;
+
+/** Handlers by event type. Several for one type run in one transaction, in order; the strongest outcome wins. */
+export interface HandlerSet {
+  readonly handlers: ReadonlyMap<string, readonly Handler[]>;
+}
+
+/** Builds a handler set from `{ 'payment_intent.succeeded': handler }`; a value may be a list of handlers. */
+export function defineHandlers(handlers: Readonly<Record<string, Handler | readonly Handler[]>>): HandlerSet {
+  // A Map: the types `constructor` and `__proto__` are names like any other, and have no handler.
+  return {
+    handlers: new Map(
+      Object.entries(handlers).map(([type, handler]) => [type, typeof handler === 'function' ? [handler] : handler]),
+    ),
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * The part of the Standard Schema interface that oncehook uses; zod 3.24+, valibot and arktype schemas satisfy it.
+ * Source: standardschema.dev, version 1.
+ */
+export interface ParamsSchema<Params> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Params> | Promise<SchemaResult<Params>>;
+  };
+}
+
+export type SchemaResult<Params> =
+  | { readonly value: Params; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
+/** What stands before an attempt: everything is read from the row, nothing is made anew. */
+export interface OperationContext<Params> {
+  readonly operationKey: string;
+  /** The same for every attempt of this generation. */
+  readonly idempotencyKey: string;
+  readonly tenant: string;
+  /** The parameters frozen by the transaction that planned the operation. */
+  readonly params: Params;
+  /** When it was planned, by the database's clock. */
+  readonly createdAt: Date;
+}
+
+export interface OperationAttempt<Params> extends OperationContext<Params> {
+  /** The exact bytes that `prepare` built, once, for kinds that have it. */
+  readonly message: PreparedMessage | null;
+  /** When the first attempt went out; `null` never reaches `perform`. */
+  readonly firstSentAt: Date;
+  /** Aborted at the attempt's deadline; hand it to `fetch` and its like. */
+  readonly signal: AbortSignal;
+}
+
+export interface PreparedMessage {
+  readonly bytes: Buffer;
+  readonly messageId: string;
+}
+
+/**
+ * What is known after an attempt.
+ * - `confirmed`: the other side did it. `refused`: it definitely said no, for good.
+ * - `notSent`: this attempt definitely had no effect; worth another.
+ * - `unknown`: it may or may not have had its effect. `park`: only a human can decide.
+ * `code` is a short machine code; the other side's text must not be in it.
+ */
+export type OperationAnswer =
+  | { readonly kind: 'confirmed'; readonly reference?: string }
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'notSent'; readonly code: string; readonly retryAfterMs?: number }
+  | { readonly kind: 'unknown'; readonly code: string }
+  | { readonly kind: 'park'; readonly code: string };
+
+/** What looking at the other side showed. `absent` is only said by a provider that reads its own writes. */
+export type ReconcileAnswer =
+  | { readonly kind: 'found'; readonly reference?: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly code: string }
+  | { readonly kind: 'park'; readonly code: string };
+
+/**
+ * What an operation in the state `unknown` does next: `reconcile` looks first (needs `reconcile`), `resend` sends the
+ * same bytes under the same key again (at least once), `hold` parks it for an operator (at most once).
+ */
+export type UnknownPolicy = 'reconcile' | 'resend' | 'hold';
+
+export interface OperationDefinition<Params> {
+  /** Lower snake case, unique among the kinds of one worker. */
+  readonly kind: string;
+  readonly params: ParamsSchema<Params>;
+  /** Builds what is sent, once; stored before the first attempt. Must not call out. */
+  readonly prepare?: (context: OperationContext<Params>) => Promise<PreparedMessage>;
+  /** Makes one attempt. May throw; `classify` then says what is known. */
+  readonly perform: (attempt: OperationAttempt<Params>) => Promise<OperationAnswer>;
+  /** Tells what an error thrown by `perform` means. Must not throw. */
+  readonly classify: (error: unknown) => OperationAnswer;
+  /** Asks the other side whether an earlier attempt took effect. */
+  readonly reconcile?: (attempt: OperationAttempt<Params>) => Promise<ReconcileAnswer>;
+  /** How long the other side honours an idempotency key, in milliseconds; leave out where it has none. */
+  readonly keyTtlMs?: number;
+  readonly onUnknown: UnknownPolicy | ((params: Params) => UnknownPolicy);
+  /** How long attempts that had no effect are repeated before the operation is refused, in milliseconds. */
+  readonly giveUpAfterMs?: number;
+}
+
+/** A definition whose parameter type is forgotten, as registries hold it; its schema guards the way back in. */
+export type AnyOperationDefinition = OperationDefinition<unknown>;
+
+const KIND_FORM = /^[a-z][a-z0-9_]{0,62}$/;
+
+/**
+ * Declares a kind of external effect. Every kind gets the same ledger: frozen parameters, a derived key, the state
+ * `unknown` and its way out.
+ * @throws TypeError when the kind's name is malformed or `reconcile` is asked for and missing.
+ */
+export function defineOperation<Params>(definition: OperationDefinition<Params>): AnyOperationDefinition {
+  if (!KIND_FORM.test(definition.kind)) {
+    throw new TypeError(`An operation kind is lower snake case and at most 63 characters, not "${definition.kind}"`);
+  }
+  if (definition.onUnknown === 'reconcile' && definition.reconcile === undefined) {
+    throw new TypeError(`Operation "${definition.kind}": onUnknown "reconcile" needs a reconcile function`);
+  }
+  // Sound because parameters reach the functions only through the definition's own schema (operations/parse-params.ts).
+  return definition as unknown as AnyOperationDefinition;
+}
