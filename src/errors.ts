@@ -57,3 +57,8 @@ export class CommandError extends OncehookError {
     this.code = code;
   }
 }
+
+/** The local stack could not do a step. The message is one line for a person and ends with what to do next. */
+export class DevStackError extends OncehookError {
+  readonly code = 'dev_stack';
+}
