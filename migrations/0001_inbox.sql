@@ -24,7 +24,7 @@ create table oncehook.webhook_inbox (
   last_error          text,
   completed_at        timestamptz,
   constraint webhook_inbox_pkey primary key (source_scope, event_id),
-  constraint webhook_inbox_event_id_form check (event_id ~ '^[\x21-\x7e]{1,300}$'),
+  constraint webhook_inbox_event_id_form check (event_id ~ '^[\x21-\x7e]+$' and length(event_id) <= 300),
   constraint webhook_inbox_event_type_form check (event_type ~ '^[\x21-\x7e]{1,255}$'),
   constraint webhook_inbox_status_known check (status in ('pending', 'done', 'quarantined')),
   constraint webhook_inbox_outcome_known
