@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { HandlerDefectError } from '../errors.js';
 import { isRetryableConflict } from './error-kinds.js';
 
 /** A deadlock victim is sound and may run again at once; three times in a row means something else is wrong. */
@@ -30,11 +31,16 @@ async function attempt<Result>(pool: Pool, body: (tx: PoolClient) => Promise<Res
   } catch (error) {
     // A session whose state is in any doubt must not serve the next caller: one that rolled back cleanly may go back,
     // every other is closed, and the server rolls back.
-    const clean = await client.query('rollback').then(
-      () => true,
-      () => false,
-    );
-    client.release(!clean);
+    client.release(!(await rollsBackCleanly(client, error)));
     throw error;
   }
+}
+
+async function rollsBackCleanly(client: PoolClient, error: unknown): Promise<boolean> {
+  // Code that overran its time may still hold this session and speak on it later: close it under that code.
+  if (error instanceof HandlerDefectError && error.code === 'handler_timeout') return false;
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  );
 }

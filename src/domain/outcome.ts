@@ -95,6 +95,8 @@ export interface QuarantineEventInput {
   readonly scope: string;
   readonly eventId: string;
   readonly reason: string;
+  /** The operator's request that this attempt carried out, if one did. */
+  readonly replay: OperatorRequest | null;
 }
 
 export interface DiscardEventInput {

@@ -1,0 +1,250 @@
+import type { Pool, PoolClient } from 'pg';
+import type { FetchedObject, HandlerSet, WebhookEvent } from '../src/api/handlers.js';
+import type { CheckpointHook } from '../src/checkpoints.js';
+import { inTransaction } from '../src/db/transaction.js';
+import type { EventKey, InboxOutcome } from '../src/domain/event.js';
+import type {
+  ApplyEventInput,
+  ApplyEventResult,
+  FetchReference,
+  HandlerOutcome,
+  OperationSummary,
+  OperatorRequest,
+  PlannedOperation,
+} from '../src/domain/outcome.js';
+import { nextWaitMs, type WaitPolicy } from '../src/domain/wait-schedule.js';
+import { HandlerDefectError } from '../src/errors.js';
+import { markDone, markQuarantined, markWaiting, restartBudget } from '../src/inbox/finish-event.js';
+import { lockEvent, type InboxRow } from '../src/inbox/read-event.js';
+import { recordOperatorAction, wasCarriedOut } from '../src/inbox/record-operator-action.js';
+import type { Metrics } from '../src/observability/metrics.js';
+import { runHandlers } from './run-handlers.js';
+
+/** A configured source as the apply step needs it. */
+export interface ApplySource {
+  readonly handlers: HandlerSet;
+  /** The tenant of a scope, as configuration gives it. */
+  readonly tenantOf: (scope: string) => string;
+  /** Events that happened before it are stored, not acted on. */
+  readonly activeFrom: Date | null;
+  /** Asks the provider for an object; never called inside a transaction. */
+  readonly fetch: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
+}
+
+export interface ApplyEventDeps {
+  readonly pool: Pool;
+  readonly sources: ReadonlyMap<string, ApplySource>;
+  readonly wait: WaitPolicy;
+  /** Writes the operations that an outcome calls for; `conflict` when one exists with other parameters. */
+  readonly plan: (
+    tx: PoolClient,
+    event: EventKey,
+    tenant: string,
+    operations: readonly PlannedOperation[],
+  ) => Promise<{ readonly kind: 'planned' | 'conflict' }>;
+  readonly operationsOf: (tx: PoolClient, event: EventKey) => Promise<readonly OperationSummary[]>;
+  /** Whether the cluster knows our search attributes; travels in the result so that histories replay alike. */
+  readonly searchAttributes: () => boolean;
+  readonly checkpoints: CheckpointHook;
+  readonly metrics: Metrics;
+}
+
+/** Fetch-first may build on what it fetched (a refund, then its payment); more rounds than this are a loop. */
+const MAX_FETCH_ROUNDS = 3;
+
+type Step =
+  | { readonly kind: 'answer'; readonly result: ApplyEventResult }
+  | { readonly kind: 'fetch'; readonly source: ApplySource; readonly references: readonly FetchReference[] };
+
+/** What one transaction of the apply step works on: the locked row, and what was asked and fetched for it. */
+interface Run {
+  readonly deps: ApplyEventDeps;
+  readonly tx: PoolClient;
+  readonly key: EventKey;
+  readonly row: InboxRow;
+  /** An operator's request that this run carries out, once. */
+  readonly replay: OperatorRequest | null;
+  readonly fetched: ReadonlyMap<string, FetchedObject>;
+}
+
+/**
+ * The event's business change and its inbox outcome in one transaction. Safe to run any number of times, alone or
+ * beside itself: the row's lock decides, and a finished row is only reported.
+ * @throws HandlerDefectError or what the database or provider threw; the caller tells them apart by the error table.
+ */
+export async function applyEvent(deps: ApplyEventDeps, input: ApplyEventInput): Promise<ApplyEventResult> {
+  const fetched = new Map<string, FetchedObject>();
+  for (let round = 0; round <= MAX_FETCH_ROUNDS; round += 1) {
+    const step = await inTransaction(deps.pool, (tx) => decide(deps, tx, input, fetched));
+    if (step.kind === 'answer') {
+      await deps.checkpoints('apply.after-commit');
+      return step.result;
+    }
+    for (const reference of step.references) {
+      fetched.set(referenceKey(reference), await step.source.fetch(input.scope, reference));
+    }
+  }
+  throw new HandlerDefectError('handler_nonsense', `The handler asked to fetch more than ${MAX_FETCH_ROUNDS} times`);
+}
+
+/** One transaction, from the row's lock to the row's new status. */
+async function decide(
+  deps: ApplyEventDeps,
+  tx: PoolClient,
+  input: ApplyEventInput,
+  fetched: ReadonlyMap<string, FetchedObject>,
+): Promise<Step> {
+  const row = await lockEvent(tx, input);
+  if (row === undefined) return answer({ kind: 'missing' });
+  const key: EventKey = { scope: input.scope, eventId: input.eventId };
+  const replay = await replayToCarryOut(tx, input);
+  if (row.status === 'done') return reportDone({ deps, tx, key, row, replay, fetched }, row);
+  if (row.status === 'quarantined' && replay === null) return answer(quarantinedResult(deps, row));
+  if (replay === null) return process({ deps, tx, key, row, replay, fetched });
+  await restartBudget(tx, key);
+  return process({ deps, tx, key, row: { ...row, waitedMs: 0 }, replay, fetched });
+}
+
+async function process(run: Run): Promise<Step> {
+  const { deps, row } = run;
+  const source = deps.sources.get(row.source);
+  if (source === undefined) return quarantine(run, 'source_not_configured', 0);
+  if (isBeforeActive(row, source)) return finish(run, 'ignored', 'before_active_from', 0);
+  if (row.payloadText === null) return quarantine(run, 'payload_expired', 0);
+  const handlers = source.handlers.handlers.get(row.eventType) ?? [];
+  if (handlers.length === 0) return finish(run, 'ignored', null, 0);
+
+  const event = toWebhookEvent(run, source, row.payloadText);
+  const outcome = await runHandlers(handlers, event, run.tx, (operations) =>
+    deps.plan(run.tx, run.key, event.tenant, operations),
+  );
+  deps.metrics.handlerRuns.inc({ source: row.source, result: outcome.kind });
+  await deps.checkpoints('apply.in-transaction');
+  const step = await settle(run, source, outcome);
+  await deps.checkpoints('apply.before-commit');
+  return step;
+}
+
+/** Turns the handlers' outcome into the row's new state. */
+function settle(run: Run, source: ApplySource, outcome: HandlerOutcome): Promise<Step> {
+  switch (outcome.kind) {
+    case 'fetchFirst':
+      return Promise.resolve({ kind: 'fetch', source, references: outcome.references });
+    case 'wait':
+      return waitOrGiveUp(run, source, outcome);
+    case 'quarantine':
+      return quarantine(run, outcome.reason, 1, outcome.orderId);
+    case 'ignored':
+      return finish(run, 'ignored', outcome.reason ?? null, 1);
+    case 'applied':
+    case 'duplicate':
+    case 'superseded':
+      return finish(run, outcome.kind, null, 1);
+  }
+}
+
+/** Waits on the schedule; at the horizon the provider is asked once, and then a person. */
+async function waitOrGiveUp(
+  run: Run,
+  source: ApplySource,
+  outcome: Extract<HandlerOutcome, { kind: 'wait' }>,
+): Promise<Step> {
+  const { deps, tx, key, row } = run;
+  const delayMs = nextWaitMs(deps.wait, row.waitedMs);
+  if (delayMs === null) {
+    const { fetch } = outcome;
+    if (fetch !== undefined && !run.fetched.has(referenceKey(fetch))) {
+      return { kind: 'fetch', source, references: [fetch] };
+    }
+    return quarantine(run, outcome.reason, 1, outcome.orderId);
+  }
+  const attempts = await markWaiting(tx, key, { reason: outcome.reason, delayMs });
+  await recordReplay(run, 'waiting');
+  const searchAttributes = deps.searchAttributes();
+  return answer({ kind: 'wait', reason: outcome.reason, attempts, delayMs, searchAttributes });
+}
+
+async function finish(run: Run, outcome: InboxOutcome, reason: string | null, handlerRuns: 0 | 1): Promise<Step> {
+  const attempts = await markDone(run.tx, run.key, { outcome, reason, handlerRuns });
+  await recordReplay(run, outcome);
+  return reportDone({ ...run, replay: null }, { outcome, reason, attempts });
+}
+
+async function quarantine(run: Run, reason: string, handlerRuns: 0 | 1, orderId?: string): Promise<Step> {
+  const { deps, tx, key, row } = run;
+  const attempts = await markQuarantined(tx, key, { reason, handlerRuns });
+  await recordReplay(run, `quarantined:${reason}`);
+  deps.metrics.quarantines.inc({ source: row.source, reason });
+  return answer(quarantinedResult(deps, { reason, attempts }, orderId));
+}
+
+/** Reports a finished row as it stands, with its operations; an operator's replay of it is recorded as a no-op. */
+async function reportDone(
+  run: Run,
+  row: { readonly outcome: InboxOutcome | null; readonly reason: string | null; readonly attempts: number },
+): Promise<Step> {
+  const { deps, tx, key } = run;
+  await recordReplay(run, 'already_done');
+  return answer({
+    kind: 'done',
+    // The schema promises an outcome on every done row.
+    outcome: row.outcome ?? 'ignored',
+    reason: row.reason,
+    attempts: row.attempts,
+    operations: await deps.operationsOf(tx, key),
+    searchAttributes: deps.searchAttributes(),
+  });
+}
+
+function quarantinedResult(
+  deps: ApplyEventDeps,
+  row: { readonly reason: string | null; readonly attempts: number },
+  orderId?: string,
+): ApplyEventResult {
+  return {
+    kind: 'quarantined',
+    reason: row.reason ?? 'unknown',
+    attempts: row.attempts,
+    orderId: orderId ?? null,
+    searchAttributes: deps.searchAttributes(),
+  };
+}
+
+/** A request that an earlier try of this activity carried out and committed must not be carried out again. */
+async function replayToCarryOut(tx: PoolClient, input: ApplyEventInput): Promise<OperatorRequest | null> {
+  if (input.replay === null || (await wasCarriedOut(tx, input.replay.requestKey))) return null;
+  return input.replay;
+}
+
+async function recordReplay(run: Run, result: string): Promise<void> {
+  if (run.replay !== null) await recordOperatorAction(run.tx, run.key, 'replay', run.replay, result);
+}
+
+function isBeforeActive(row: InboxRow, source: ApplySource): boolean {
+  if (source.activeFrom === null) return false;
+  return (row.providerCreatedAt ?? row.receivedAt) < source.activeFrom;
+}
+
+function toWebhookEvent(run: Run, source: ApplySource, payloadText: string): WebhookEvent {
+  const { key, row, fetched } = run;
+  return {
+    scope: key.scope,
+    eventId: key.eventId,
+    type: row.eventType,
+    source: row.source,
+    tenant: source.tenantOf(key.scope),
+    receivedAt: row.receivedAt,
+    providerCreatedAt: row.providerCreatedAt,
+    payloadText,
+    payload: JSON.parse(payloadText) as unknown,
+    fetched: (reference) => fetched.get(referenceKey(reference)),
+  };
+}
+
+function referenceKey(reference: FetchReference): string {
+  return `${reference.type}:${reference.id}`;
+}
+
+function answer(result: ApplyEventResult): Step {
+  return { kind: 'answer', result };
+}

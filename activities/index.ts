@@ -1,0 +1,85 @@
+import type {
+  ApplyEventInput,
+  ApplyEventResult,
+  DiscardEventInput,
+  PerformOperationResult,
+  QuarantineEventInput,
+} from '../src/domain/outcome.js';
+import type { ProcessOperationInput } from '../src/domain/operation.js';
+import { recordDefect } from '../src/inbox/finish-event.js';
+import type { Logger } from '../src/observability/logger.js';
+import { applyEvent, type ApplyEventDeps } from './apply-event.js';
+import { DEFECT, defectDetails, toActivityFailure } from './failures.js';
+import { discardEvent, quarantineEvent, type DiscardResult } from './quarantine-event.js';
+
+export type { DiscardResult } from './quarantine-event.js';
+
+export interface ActivityDeps extends ApplyEventDeps {
+  /** One attempt of an external effect, with its ledger. */
+  readonly performOperation: (input: ProcessOperationInput) => Promise<PerformOperationResult>;
+  readonly log: Logger;
+}
+
+/** The border to Temporal: keys in, a tagged outcome out, every error translated by the one table. */
+export interface Activities {
+  applyEvent(input: ApplyEventInput): Promise<ApplyEventResult>;
+  quarantineEvent(input: QuarantineEventInput): Promise<ApplyEventResult>;
+  discardEvent(input: DiscardEventInput): Promise<DiscardResult>;
+  performOperation(input: ProcessOperationInput): Promise<PerformOperationResult>;
+}
+
+export function createActivities(deps: ActivityDeps): Activities {
+  return {
+    applyEvent: (input) =>
+      translated(deps, 'applyEvent', input, async () => {
+        try {
+          return await applyEvent(deps, input);
+        } catch (error) {
+          await keepDefect(deps, input, error);
+          throw error;
+        }
+      }),
+    quarantineEvent: (input) => translated(deps, 'quarantineEvent', input, () => quarantineEvent(deps, input)),
+    discardEvent: (input) => translated(deps, 'discardEvent', input, () => discardEvent(deps, input)),
+    performOperation: (input) => translated(deps, 'performOperation', input, () => deps.performOperation(input)),
+  };
+}
+
+async function translated<Result>(
+  deps: ActivityDeps,
+  activity: keyof Activities,
+  input: {
+    readonly scope?: string;
+    readonly eventId?: string;
+    readonly operationKey?: string;
+    readonly defects?: number;
+  },
+  body: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await body();
+  } catch (error) {
+    const failure = toActivityFailure(error, input.defects);
+    const { scope, eventId, operationKey } = input;
+    const fields = { activity, scope, eventId, operationKey, err: error };
+    if (failure.type === DEFECT) deps.log.error(fields, 'activity met a defect');
+    else {
+      deps.metrics.infrastructureErrors.inc({ where: activity });
+      deps.log.warn(fields, 'activity failed by its infrastructure; it will be tried again');
+    }
+    throw failure;
+  }
+}
+
+/** Keeps a defect's text in the application's own database, best effort: the run counts it either way. */
+async function keepDefect(deps: ActivityDeps, input: ApplyEventInput, error: unknown): Promise<void> {
+  const details = defectDetails(toActivityFailure(error, input.defects));
+  if (details === null) return;
+  deps.metrics.handlerRuns.inc({ source: 'all', result: 'defect' });
+  const text = error instanceof Error ? error.message : String(error);
+  await recordDefect(deps.pool, input, { text: text.slice(0, 2_000), delayMs: details.delayMs }).catch(
+    (cause: unknown) => {
+      deps.log.warn({ scope: input.scope, eventId: input.eventId, err: cause }, "could not keep a defect's text");
+    },
+  );
+}

@@ -1,0 +1,165 @@
+import type { ClientBase } from 'pg';
+import { HandlerDefectError } from '../src/errors.js';
+import { sqlstateOf, errorKind } from '../src/db/error-kinds.js';
+import type { Handler, WebhookEvent } from '../src/api/handlers.js';
+import type { HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
+
+/** All handlers of an event together, in milliseconds; the transaction holds locks meanwhile. */
+const TIME_LIMIT_MS = 5_000;
+
+/** Reason codes are stored, searched for and shown in histories, so their form is closed. */
+const REASON_FORM = /^[a-z][a-z0-9_]{0,62}$/;
+
+/** Strongest first: the outcome of several handlers is the strongest of theirs. */
+const STRENGTH: readonly HandlerOutcome['kind'][] = [
+  'fetchFirst',
+  'quarantine',
+  'wait',
+  'applied',
+  'duplicate',
+  'superseded',
+  'ignored',
+];
+
+/** Writes the operations that an outcome calls for; `conflict` when one exists with other parameters. */
+export type Plan = (operations: readonly PlannedOperation[]) => Promise<{ readonly kind: 'planned' | 'conflict' }>;
+
+/**
+ * Runs a type's handlers in order inside `tx`, behind a savepoint, combines their outcomes and plans their operations.
+ * What does not stand (fetch-first, wait, quarantine without `keep`, an operation that contradicts a planned one) is
+ * rolled back to the savepoint.
+ * @throws HandlerDefectError when a handler throws, hangs, breaks the transaction or answers nonsense; the error of
+ * the infrastructure when that failed under it.
+ */
+export async function runHandlers(
+  handlers: readonly Handler[],
+  event: WebhookEvent,
+  tx: ClientBase,
+  plan: Plan,
+): Promise<HandlerOutcome> {
+  await tx.query('savepoint oncehook_handlers');
+  const decided = combine(await withTimeLimit(runAll(handlers, event, tx)));
+  return insideSoundTransaction(async () => {
+    const outcome = await planOperations(decided, plan);
+    if (!standsInTransaction(outcome)) await tx.query('rollback to savepoint oncehook_handlers');
+    await tx.query('release savepoint oncehook_handlers');
+    return outcome;
+  });
+}
+
+async function planOperations(outcome: HandlerOutcome, plan: Plan): Promise<HandlerOutcome> {
+  if (outcome.kind !== 'applied' || outcome.operations.length === 0) return outcome;
+  const planned = await plan(outcome.operations);
+  if (planned.kind === 'planned') return outcome;
+  const order = outcome.orderId === undefined ? {} : { orderId: outcome.orderId };
+  return { kind: 'quarantine', reason: 'operation_conflict', ...order };
+}
+
+async function runAll(handlers: readonly Handler[], event: WebhookEvent, tx: ClientBase): Promise<HandlerOutcome[]> {
+  const outcomes: HandlerOutcome[] = [];
+  for (const handler of handlers) {
+    outcomes.push(checkOutcome(await runOne(handler, event, tx), handlers.length));
+  }
+  return outcomes;
+}
+
+async function runOne(handler: Handler, event: WebhookEvent, tx: ClientBase): Promise<unknown> {
+  try {
+    return await handler(event, tx);
+  } catch (error) {
+    if (error instanceof HandlerDefectError || errorKind(error, 'handler') === 'infrastructure') throw error;
+    throw new HandlerDefectError('handler_threw', `The handler for ${event.type} threw: ${textOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function withTimeLimit<Result>(work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new HandlerDefectError('handler_timeout', `The handler ran longer than ${TIME_LIMIT_MS} ms`));
+    }, TIME_LIMIT_MS);
+  });
+  // The loser of the race may still fail later, when its session is closed under it; that says nothing new.
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function combine(outcomes: readonly HandlerOutcome[]): HandlerOutcome {
+  const strongest = [...outcomes].sort((a, b) => STRENGTH.indexOf(a.kind) - STRENGTH.indexOf(b.kind))[0];
+  if (strongest === undefined) return { kind: 'ignored' };
+  if (strongest.kind !== 'applied') return strongest;
+  return { ...strongest, operations: outcomes.flatMap(operationsOf) };
+}
+
+function operationsOf(outcome: HandlerOutcome): readonly PlannedOperation[] {
+  return outcome.kind === 'applied' ? outcome.operations : [];
+}
+
+function standsInTransaction(outcome: HandlerOutcome): boolean {
+  switch (outcome.kind) {
+    case 'applied':
+    case 'duplicate':
+    case 'superseded':
+    case 'ignored':
+      return true;
+    case 'quarantine':
+      return outcome.keep === true;
+    case 'wait':
+    case 'fetchFirst':
+      return false;
+  }
+}
+
+/** SQLSTATEs of a transaction that is not the one we opened: none, failed, or without our savepoint. */
+const BROKEN_TRANSACTION = new Set(['25P01', '25P02', '3B001']);
+
+/** A handler that ended the transaction or swallowed a database error shows here: nothing it wrote can be trusted. */
+async function insideSoundTransaction<Result>(body: () => Promise<Result>): Promise<Result> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!BROKEN_TRANSACTION.has(sqlstateOf(error) ?? '')) throw error;
+    throw new HandlerDefectError(
+      'handler_nonsense',
+      'The handler broke its transaction: it ended it, or it caught a database error and went on without a savepoint of its own',
+      { cause: error },
+    );
+  }
+}
+
+/** Narrows what a handler returned; TypeScript cannot promise it for handlers written in JavaScript. */
+function checkOutcome(value: unknown, handlerCount: number): HandlerOutcome {
+  const outcome = value as Partial<HandlerOutcome> | null | undefined;
+  if (typeof outcome !== 'object' || outcome === null || !STRENGTH.some((kind) => kind === outcome.kind)) {
+    throw nonsense('returned something that is not an outcome: return applied(), duplicate(), ignored() or another');
+  }
+  const known = outcome as HandlerOutcome;
+  const reason: unknown = 'reason' in known ? known.reason : undefined;
+  if (reason !== undefined && !(typeof reason === 'string' && REASON_FORM.test(reason))) {
+    throw nonsense(`gave a malformed reason code: it must match ${REASON_FORM.source}`);
+  }
+  if ((known.kind === 'wait' || known.kind === 'quarantine') && reason === undefined) {
+    throw nonsense(`returned ${known.kind} without a reason code`);
+  }
+  if (known.kind === 'applied' && !Array.isArray(known.operations)) {
+    throw nonsense('returned applied without a list of operations');
+  }
+  if (known.kind === 'quarantine' && known.keep === true && handlerCount > 1) {
+    throw nonsense("asked to keep its writes under quarantine, which only a type's single handler may");
+  }
+  return known;
+}
+
+function nonsense(sentence: string): HandlerDefectError {
+  return new HandlerDefectError('handler_nonsense', `The handler ${sentence}`);
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,47 @@
+import type { ClientBase } from 'pg';
+import type { EventKey, InboxOutcome, InboxStatus } from '../domain/event.js';
+
+/** An inbox row as its run reads it. */
+export interface InboxRow {
+  readonly source: string;
+  readonly eventType: string;
+  readonly status: InboxStatus;
+  readonly outcome: InboxOutcome | null;
+  readonly reason: string | null;
+  readonly receivedAt: Date;
+  readonly providerCreatedAt: Date | null;
+  readonly attempts: number;
+  /** Milliseconds since the current wait began, by the database's clock; 0 when the event has not waited. */
+  readonly waitedMs: number;
+  /** `null` once the payload has expired. */
+  readonly payloadText: string | null;
+}
+
+/**
+ * Locks an event's row and reads it with its payload. Every change to the row's status holds this lock, so whoever
+ * has it decides alone.
+ * @returns undefined when there is no such row.
+ */
+export async function lockEvent(tx: Pick<ClientBase, 'query'>, key: EventKey): Promise<InboxRow | undefined> {
+  const { rows } = await tx.query<InboxRow>(
+    `select i.source,
+            i.event_type as "eventType",
+            i.status,
+            i.outcome,
+            i.reason,
+            i.received_at as "receivedAt",
+            i.provider_created_at as "providerCreatedAt",
+            i.attempts,
+            coalesce(extract(epoch from clock_timestamp() - i.waiting_since) * 1000, 0)::float8 as "waitedMs",
+            (select p.payload::text
+               from oncehook.webhook_payloads p
+              where p.source_scope = i.source_scope
+                and p.event_id = i.event_id) as "payloadText"
+       from oncehook.webhook_inbox i
+      where i.source_scope = $1
+        and i.event_id = $2
+        for update of i`,
+    [key.scope, key.eventId],
+  );
+  return rows[0];
+}

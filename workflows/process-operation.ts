@@ -1,0 +1,20 @@
+import { setHandler } from '@temporalio/workflow';
+import type { ProcessOperationInput } from '../src/domain/operation.js';
+import type { OperationSummary } from '../src/domain/outcome.js';
+import { operationStatusQuery } from './messages.js';
+import { collectOperatorRequests } from './operator-requests.js';
+import { settleOperations } from './settle-operations.js';
+
+/** Carries an operation that no event asked for (an application's refund request) to its end. */
+export async function processOperation({ operationKey }: ProcessOperationInput): Promise<readonly OperationSummary[]> {
+  const requests = collectOperatorRequests();
+  let standing: readonly OperationSummary[] = [{ key: operationKey, status: 'planned' }];
+  setHandler(operationStatusQuery, () => standing, { description: 'Where this operation stands' });
+  await settleOperations(standing, {
+    arrived: requests.arrived,
+    report: (operations) => {
+      standing = operations;
+    },
+  });
+  return standing;
+}
