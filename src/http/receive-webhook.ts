@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { finished } from 'node:stream/promises';
+import type { CheckpointHook } from '../checkpoints.js';
+import type { ProcessWebhookEventInput } from '../domain/event.js';
+import type { InsertResult } from '../inbox/commit-batch.js';
+import type { NewEvent } from '../inbox/insert-events.js';
+import type { Logger } from '../observability/logger.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { Envelope, Source } from '../sources/source.js';
+import type { BodyMemory } from './body-memory.js';
+import { recordDelivery } from './delivery-log.js';
+import { readJsonBody } from './json-body.js';
+import type { LineSampler } from './line-sampler.js';
+import { sendProblem, sendText } from './problem.js';
+import type { RateLimiter } from './rate-limit.js';
+import { declaredLength, readBody, type ReadBody } from './read-body.js';
+import { identifyRequest } from './request-id.js';
+import { refused, type Verdict } from './verdict.js';
+
+/** A configured source with what the receiver holds for it. */
+export interface ReceivingSource {
+  readonly source: Source;
+  /** Asked at every delivery, since secrets are replaced at run time. */
+  readonly secrets: { current(): readonly string[] };
+  readonly toleranceMs: number;
+  readonly maxBodyBytes: number;
+  readonly rateLimiter: RateLimiter | undefined;
+  /** Instead of our own body, for senders that read the answer. */
+  readonly response: { readonly body: string; readonly contentType: string } | undefined;
+}
+
+export interface ReceiveWebhookDeps {
+  readonly sources: ReadonlyMap<string, ReceivingSource>;
+  readonly insert: (event: NewEvent) => Promise<InsertResult>;
+  /** Begins the processing of an event that this request stored; must not throw, and nobody waits for it. */
+  readonly dispatch: (event: ProcessWebhookEventInput) => void;
+  readonly bodyMemory: BodyMemory;
+  readonly checkpoints: CheckpointHook;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly sampler: LineSampler;
+  /** The receiver's clock, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** True once the process has begun to stop. */
+  readonly isStopping: () => boolean;
+}
+
+/** From the end of the headers to the end of the body, in milliseconds. */
+const BODY_DEADLINE_MS = 8_000;
+
+/** Handles every request to `/webhooks/{source}`, from its method to its answer. Never rejects. */
+export type ReceiveWebhook = (req: IncomingMessage, res: ServerResponse, sourceName: string) => Promise<void>;
+
+export function createReceiveWebhook(deps: ReceiveWebhookDeps): ReceiveWebhook {
+  return async (req, res, sourceName) => {
+    const startedAt = performance.now();
+    const requestId = identifyRequest(req, res);
+    const receiving = deps.sources.get(sourceName);
+    const verdict = await judge(deps, req, receiving, requestId).catch((error: unknown) =>
+      refused('unavailable', 'unexpected_error', { err: error }),
+    );
+    answer(deps, req, res, requestId, receiving, verdict);
+    const durationMs = performance.now() - startedAt;
+    recordDelivery(deps, { requestId, source: receiving?.source.name, verdict, durationMs });
+    if (verdict.kind === 'stored' && verdict.result === 'accepted') await startProcessing(deps, res, verdict.envelope);
+  };
+}
+
+/** The order of these checks is a promise: before the signature holds, nothing of the body is parsed or stored. */
+async function judge(
+  deps: ReceiveWebhookDeps,
+  req: IncomingMessage,
+  receiving: ReceivingSource | undefined,
+  requestId: string,
+): Promise<Verdict> {
+  const arrivedAt = deps.now();
+  if (req.method !== 'POST') return refused('method_not_allowed');
+  if (receiving === undefined) return refused('unknown_source');
+  if (deps.isStopping()) return refused('unavailable', 'stopping');
+  if ((declaredLength(req) ?? 0) > receiving.maxBodyBytes) return refused('payload_too_large', 'declared');
+  if (isEncoded(req)) return refused('unsupported_encoding');
+
+  const reservation = deps.bodyMemory.reserve();
+  try {
+    const read = await readBody(req, { maxBytes: receiving.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS, reservation });
+    if (!read.ok) return unread(read);
+    await deps.checkpoints('receiver.body-read');
+
+    const verified = verify(deps, req, receiving, read.body, { requestId, arrivedAt });
+    if ('kind' in verified) return verified;
+    await deps.checkpoints('receiver.before-insert');
+
+    const result = await deps.insert(verified.event);
+    const { envelope } = verified;
+    if (result === 'unavailable') return refused('unavailable', 'insert', { envelope });
+    await deps.checkpoints('receiver.after-commit');
+    return { kind: 'stored', result: result === 'inserted' ? 'accepted' : 'duplicate', envelope };
+  } finally {
+    reservation.release();
+  }
+}
+
+/** No sender compresses, and whether a signature covers the bytes before or after would be a guess. */
+function isEncoded(req: IncomingMessage): boolean {
+  const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = req.headers;
+  return content.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked';
+}
+
+function unread({ cause }: Extract<ReadBody, { ok: false }>): Verdict {
+  switch (cause) {
+    case 'too_large':
+      return refused('payload_too_large', 'read');
+    case 'timeout':
+      return refused('request_timeout');
+    case 'out_of_memory':
+      return refused('unavailable', 'body_memory');
+    case 'already_read':
+      return refused('unavailable', 'body_already_read');
+    case 'aborted':
+      return { kind: 'aborted' };
+  }
+}
+
+interface Verified {
+  readonly event: NewEvent;
+  readonly envelope: Envelope;
+}
+
+function verify(
+  deps: ReceiveWebhookDeps,
+  req: IncomingMessage,
+  { source, secrets, toleranceMs, rateLimiter }: ReceivingSource,
+  body: Buffer,
+  { requestId, arrivedAt }: { readonly requestId: string; readonly arrivedAt: number },
+): Verified | Verdict {
+  if (body.length === 0) return refused('empty_body');
+  const headers = req.headersDistinct;
+  const nowSeconds = Math.floor(arrivedAt / 1000);
+  const verification = source.verify({ headers, body, secrets: secrets.current(), toleranceMs, nowSeconds });
+  if (!verification.ok) {
+    const { cause } = verification;
+    const facts = 'skewSeconds' in verification ? { skewSeconds: verification.skewSeconds } : {};
+    return refused('invalid_signature', cause, facts);
+  }
+  deps.metrics.secretMatches.inc({ source: source.name, position: String(verification.secretPosition) });
+  if (rateLimiter?.take(performance.now()) === false) return refused('rate_limited');
+
+  const signedSha256 = createHash('sha256').update(body).digest();
+  const facts = { bytes: body.length, sha256: signedSha256.toString('hex') };
+  const json = readJsonBody(body);
+  if (!json.ok) return refused(json.code, undefined, facts);
+  const envelope = source.envelope({ headers, payload: json.value });
+  if (envelope === undefined) return refused('invalid_event', undefined, facts);
+  const { secretPosition } = verification;
+  const received = { source: source.name, requestId, signedSha256, secretPosition, payloadText: json.text };
+  return { event: newEvent(envelope, received), envelope };
+}
+
+type Received = Pick<NewEvent, 'source' | 'requestId' | 'signedSha256' | 'secretPosition' | 'payloadText'>;
+
+function newEvent(envelope: Envelope, received: Received): NewEvent {
+  const { scope, eventId, eventType, providerCreatedAt, disposition } = envelope;
+  return {
+    ...received,
+    scope,
+    eventId,
+    eventType,
+    providerCreatedAt,
+    status: disposition.kind === 'process' ? 'pending' : disposition.kind,
+    outcome: disposition.kind === 'done' ? disposition.outcome : null,
+    reason: disposition.kind === 'process' ? null : disposition.reason,
+  };
+}
+
+function answer(
+  deps: ReceiveWebhookDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  requestId: string,
+  receiving: ReceivingSource | undefined,
+  verdict: Verdict,
+): void {
+  if (res.destroyed || res.headersSent) return;
+  if (deps.isStopping()) res.setHeader('Connection', 'close');
+  switch (verdict.kind) {
+    case 'stored': {
+      const { body = JSON.stringify({ status: verdict.result }), contentType = 'application/json' } =
+        receiving?.response ?? {};
+      sendText(req, res, 200, contentType, body);
+      return;
+    }
+    case 'refused':
+      sendProblem(req, res, verdict.code, {
+        requestId,
+        ...(verdict.code === 'method_not_allowed' && { allow: 'POST' }),
+      });
+      return;
+    case 'aborted':
+      res.destroy();
+  }
+}
+
+/** After the answer has left: a start of any length holds nobody up, and one that is lost here is the sweeper's. */
+async function startProcessing(deps: ReceiveWebhookDeps, res: ServerResponse, envelope: Envelope): Promise<void> {
+  if (envelope.disposition.kind !== 'process') return;
+  await finished(res).catch(() => undefined);
+  try {
+    await deps.checkpoints('receiver.after-answer');
+    deps.dispatch({ scope: envelope.scope, eventId: envelope.eventId, eventType: envelope.eventType });
+  } catch (error) {
+    deps.log.error({ err: error, scope: envelope.scope, eventId: envelope.eventId }, 'dispatch not begun');
+  }
+}
