@@ -9,6 +9,7 @@ export type {
   OperationAttempt,
   OperationContext,
   OperationDefinition,
+  OperationLook,
   ParamsSchema,
   PreparedMessage,
   ReconcileAnswer,

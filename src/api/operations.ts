@@ -29,9 +29,20 @@ export interface OperationContext<Params> {
 export interface OperationAttempt<Params> extends OperationContext<Params> {
   /** The exact bytes that `prepare` built, once, for kinds that have it. */
   readonly message: PreparedMessage | null;
-  /** When the first attempt went out; `null` never reaches `perform`. */
+  /** When the first attempt went out, this one included. */
   readonly firstSentAt: Date;
-  /** Aborted at the attempt's deadline; hand it to `fetch` and its like. */
+  /**
+   * Aborted at the attempt's deadline (about 10 s); hand it to `fetch` and its like, and answer soon after: a second
+   * later the attempt is given up as `unknown`.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** What `reconcile` gets: the same names and parameters as the attempts that it asks about. */
+export interface OperationLook<Params> extends OperationContext<Params> {
+  /** When the first attempt went out; `null` when none is known to have. */
+  readonly firstSentAt: Date | null;
+  /** Aborted when the look has taken too long (about 4 s). */
   readonly signal: AbortSignal;
 }
 
@@ -43,14 +54,21 @@ export interface PreparedMessage {
 /**
  * What is known after an attempt.
  * - `confirmed`: the other side did it. `refused`: it definitely said no, for good.
- * - `notSent`: this attempt definitely had no effect; worth another.
+ * - `notSent`: this attempt definitely had no effect; worth another, not before `retryAfterMs`. `configuration` marks
+ *   what only an operator can mend (a rejected password, TLS that does not come up): logged as an error each time.
  * - `unknown`: it may or may not have had its effect. `park`: only a human can decide.
- * `code` is a short machine code; the other side's text must not be in it.
+ * `code` is a short machine code in lower snake case, `reference` the other side's ID of what it did, at most 255
+ * printable ASCII characters; the other side's text must be in neither, and what has another form is not kept.
  */
 export type OperationAnswer =
   | { readonly kind: 'confirmed'; readonly reference?: string }
   | { readonly kind: 'refused'; readonly code: string }
-  | { readonly kind: 'notSent'; readonly code: string; readonly retryAfterMs?: number }
+  | {
+      readonly kind: 'notSent';
+      readonly code: string;
+      readonly retryAfterMs?: number;
+      readonly configuration?: boolean;
+    }
   | { readonly kind: 'unknown'; readonly code: string }
   | { readonly kind: 'park'; readonly code: string };
 
@@ -62,27 +80,39 @@ export type ReconcileAnswer =
   | { readonly kind: 'park'; readonly code: string };
 
 /**
- * What an operation in the state `unknown` does next: `reconcile` looks first (needs `reconcile`), `resend` sends the
- * same bytes under the same key again (at least once), `hold` parks it for an operator (at most once).
+ * What an operation does when an attempt's answer was lost:
+ * - `reconcile` looks at the other side (needs `reconcile`), before every send; what is not there is sent again under
+ *   the same key for as long as `keyTtlMs` protects that, else parked.
+ * - `resend` sends the same bytes under the same key again (at least once; after several lost answers it parks).
+ * - `hold` parks it for an operator (at most once).
  */
 export type UnknownPolicy = 'reconcile' | 'resend' | 'hold';
 
 export interface OperationDefinition<Params> {
   /** Lower snake case, unique among the kinds of one worker. */
   readonly kind: string;
+  /** Checks the parameters as JSON gives them back, when the operation is planned and before every attempt. */
   readonly params: ParamsSchema<Params>;
-  /** Builds what is sent, once; stored before the first attempt. Must not call out. */
+  /** `false` switches an effect off: it is not planned, and one that was planned before is refused. */
+  readonly enabled?: (params: Params) => boolean;
+  /**
+   * Builds what is sent, once; stored before the first attempt. Must not call out. May throw; `classify` then says
+   * whether that is a refusal, and anything but `refused` and `park` parks it as `prepare_failed`.
+   */
   readonly prepare?: (context: OperationContext<Params>) => Promise<PreparedMessage>;
   /** Makes one attempt. May throw; `classify` then says what is known. */
   readonly perform: (attempt: OperationAttempt<Params>) => Promise<OperationAnswer>;
-  /** Tells what an error thrown by `perform` means. Must not throw. */
+  /** Tells what an error thrown by `prepare` or `perform` means. Must not throw; `unknown` is what it says in doubt. */
   readonly classify: (error: unknown) => OperationAnswer;
-  /** Asks the other side whether an earlier attempt took effect. */
-  readonly reconcile?: (attempt: OperationAttempt<Params>) => Promise<ReconcileAnswer>;
+  /** Asks the other side whether an earlier attempt took effect. One that throws counts as `unknown`. */
+  readonly reconcile?: (look: OperationLook<Params>) => Promise<ReconcileAnswer>;
   /** How long the other side honours an idempotency key, in milliseconds; leave out where it has none. */
   readonly keyTtlMs?: number;
   readonly onUnknown: UnknownPolicy | ((params: Params) => UnknownPolicy);
-  /** How long attempts that had no effect are repeated before the operation is refused, in milliseconds. */
+  /**
+   * How long attempts are repeated, in milliseconds since the first; then the operation is refused (`gave_up`), or
+   * parked if an answer was lost on the way. Without it they are repeated without bound.
+   */
   readonly giveUpAfterMs?: number;
 }
 

@@ -1,0 +1,55 @@
+import type { ClientBase } from 'pg';
+import type { OperationStatus } from '../domain/operation.js';
+
+/** An operation as an attempt finds it. All ages are by the database's clock. */
+export interface OperationRow {
+  readonly operationKey: string;
+  readonly kind: string;
+  readonly tenant: string;
+  readonly params: unknown;
+  readonly idempotencyKey: string;
+  readonly generation: number;
+  readonly status: OperationStatus;
+  readonly attempts: number;
+  readonly lostAnswers: number;
+  /** Whether the bytes to send are stored already. */
+  readonly prepared: boolean;
+  readonly createdAt: Date;
+  readonly firstSentAt: Date | null;
+  readonly sinceFirstSentMs: number | null;
+  readonly sinceLastSentMs: number | null;
+  /** Whether an operator holds operations of this kind and tenant back. */
+  readonly paused: boolean;
+}
+
+/** One operation by its key; `undefined` when there is none. Takes no lock: `beginAttempt` checks what was seen. */
+export async function readOperation(
+  db: Pick<ClientBase, 'query'>,
+  operationKey: string,
+): Promise<OperationRow | undefined> {
+  const { rows } = await db.query<OperationRow>(
+    `select operation_key as "operationKey",
+            kind,
+            tenant_id as tenant,
+            params,
+            idempotency_key as "idempotencyKey",
+            generation,
+            status,
+            attempts,
+            lost_answers as "lostAnswers",
+            message is not null as prepared,
+            created_at as "createdAt",
+            first_sent_at as "firstSentAt",
+            extract(epoch from now() - first_sent_at)::float8 * 1000 as "sinceFirstSentMs",
+            extract(epoch from now() - last_sent_at)::float8 * 1000 as "sinceLastSentMs",
+            exists (
+              select
+                from oncehook.operation_pauses pause
+               where pause.kind = operations.kind
+                 and pause.tenant_id in (operations.tenant_id, '*')) as paused
+       from oncehook.operations
+      where operation_key = $1`,
+    [operationKey],
+  );
+  return rows[0];
+}

@@ -1,0 +1,77 @@
+import Stripe from 'stripe';
+import type { FetchedObject } from '../api/handlers.js';
+import type { FetchReference } from '../domain/outcome.js';
+import { DeadlineError } from '../errors.js';
+
+export interface StripeFetcherOptions {
+  /** Null when the source has no key: then nobody can be asked. */
+  readonly apiKey: string | null;
+  /** Another base than Stripe's own, for stand-ins. */
+  readonly apiBase: string | null;
+  /** The account that the key belongs to; a connected account's objects are asked for in its name. */
+  readonly ownAccount: string;
+}
+
+/** One look at the provider, in milliseconds; the apply step as a whole may take 15 s. */
+const DEADLINE_MS = 5_000;
+
+/**
+ * Fetches Stripe objects by reference, in the name of the scope's account.
+ * @returns a function that throws when Stripe cannot be asked or refuses the key: nothing is known then.
+ */
+export function createStripeFetcher(
+  options: StripeFetcherOptions,
+): (scope: string, reference: FetchReference) => Promise<FetchedObject> {
+  const { apiKey, apiBase, ownAccount } = options;
+  if (apiKey === null) return () => Promise.resolve({ kind: 'unavailable' });
+  const stripe = new Stripe(apiKey, {
+    maxNetworkRetries: 0,
+    timeout: DEADLINE_MS,
+    telemetry: false,
+    ...baseOf(apiBase),
+  });
+
+  return async (scope, reference) => {
+    if (reference.type !== 'payment_intent') return { kind: 'unavailable' };
+    const account = accountOfScope(scope);
+    const request = account === ownAccount ? {} : { stripeAccount: account };
+    try {
+      // The SDK's timeout is about inactivity only, so a dripping answer needs a deadline of ours.
+      return { kind: 'found', object: await withDeadline(stripe.paymentIntents.retrieve(reference.id, {}, request)) };
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeError && error.statusCode === 404) return { kind: 'missing' };
+      if (error instanceof DeadlineError) throw error;
+      throw new DeadlineError('The provider could not be asked', { cause: error });
+    }
+  };
+}
+
+/** `stripe:{account}:{mode}`; the account may hold colons no more than Stripe's own do. */
+export function accountOfScope(scope: string): string {
+  return scope.split(':').slice(1, -1).join(':');
+}
+
+function baseOf(apiBase: string | null): Stripe.StripeConfig {
+  if (apiBase === null) return {};
+  const { protocol, hostname, port } = new URL(apiBase);
+  const secure = protocol === 'https:';
+  return {
+    protocol: secure ? 'https' : 'http',
+    host: hostname,
+    port: port === '' ? (secure ? 443 : 80) : Number(port),
+  };
+}
+
+async function withDeadline<Result>(work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new DeadlineError('The provider did not answer in time'));
+    }, DEADLINE_MS);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
