@@ -7,7 +7,12 @@ import { createLineSampler, type LineSampler } from './http/line-sampler.js';
 import { createPublicApp } from './http/public-app.js';
 import { createRateLimiter, type RateLimit } from './http/rate-limit.js';
 import { createReadiness, type SchemaCheck, type TemporalCheck } from './http/readiness.js';
-import { createReceiveWebhook, type ReceiveWebhookDeps, type ReceivingSource } from './http/receive-webhook.js';
+import {
+  createReceiveWebhook,
+  type ReceiveWebhookDeps,
+  type ReceivingSource,
+  type SecretSource,
+} from './http/receive-webhook.js';
 import { createWebhookRouter } from './http/webhook-router.js';
 import type { InsertFailure } from './inbox/commit-batch.js';
 import { createInsertBatcher } from './inbox/insert-batcher.js';
@@ -23,7 +28,7 @@ export interface ReceiverConfig {
 }
 
 export type ReceiverSourceConfig = SourceSettings & {
-  readonly secrets: { current(): readonly string[] };
+  readonly secrets: SecretSource;
   /** In both directions, in milliseconds. */
   readonly toleranceMs: number;
   readonly maxBodyBytes: number;

@@ -18,11 +18,16 @@ import { declaredLength, readBody, type ReadBody } from './read-body.js';
 import { identifyRequest } from './request-id.js';
 import { refused, type Verdict } from './verdict.js';
 
+/** Hands out a source's secrets for the moment of use. */
+export interface SecretSource {
+  current(): readonly { reveal(): string }[];
+}
+
 /** A configured source with what the receiver holds for it. */
 export interface ReceivingSource {
   readonly source: Source;
   /** Asked at every delivery, since secrets are replaced at run time. */
-  readonly secrets: { current(): readonly string[] };
+  readonly secrets: SecretSource;
   readonly toleranceMs: number;
   readonly maxBodyBytes: number;
   readonly rateLimiter: RateLimiter | undefined;
@@ -137,7 +142,13 @@ function verify(
   if (body.length === 0) return refused('empty_body');
   const headers = req.headersDistinct;
   const nowSeconds = Math.floor(arrivedAt / 1000);
-  const verification = source.verify({ headers, body, secrets: secrets.current(), toleranceMs, nowSeconds });
+  const verification = source.verify({
+    headers,
+    body,
+    secrets: secrets.current().map((secret) => secret.reveal()),
+    toleranceMs,
+    nowSeconds,
+  });
   if (!verification.ok) {
     const { cause } = verification;
     const facts = 'skewSeconds' in verification ? { skewSeconds: verification.skewSeconds } : {};

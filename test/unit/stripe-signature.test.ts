@@ -1,0 +1,191 @@
+import Stripe from 'stripe';
+import { describe, expect, test } from 'vitest';
+import type { Verification, VerificationInput } from '../../src/sources/source.js';
+import { verifyStripeSignature } from '../../src/sources/stripe-signature.js';
+import { stripeDigest, stripeSignature } from '../support/stripe-signing.js';
+import { bytesOf, stripeSignatureCases, type SignatureCase } from '../support/vectors.js';
+
+const SECRET = 'whsec_test_secret';
+const OTHER = 'whsec_other_secret';
+const NOW = 1_700_000_000;
+const BODY = Buffer.from('{"id":"evt_1"}');
+
+/** Our names for the machine codes that the vectors suggest. */
+const CAUSE_OF_REASON: Readonly<Record<string, string>> = {
+  missing_signature: 'missing_header',
+  signature_mismatch: 'no_matching_secret',
+};
+
+/**
+ * Where the official library (stripe 23.1.0, `verifyHeader`) decides otherwise than we do, or throws something that a
+ * caller who knows its documented error would not catch.
+ */
+const LIBRARY_DIFFERS: Readonly<Record<string, string>> = {
+  'future-301': 'it has no bound on the future',
+  'future-10-years': 'it has no bound on the future',
+  't-milliseconds': 'it has no bound on the future',
+  't-huge': 'it has no bound on the future, and reads more digits than a number holds',
+  't-leading-space-zero': 'it reads the time with parseInt',
+  'two-header-lines-second-good': 'it takes several headers joined to one, and the last time in it',
+  'v1-empty': 'it throws a plain Error',
+  'v1-without-equals': 'it throws a plain Error',
+  'v1-64-latin1-chars': 'it compares characters with bytes and throws a RangeError',
+  'v1-latin1-then-valid': 'it compares characters with bytes and throws a RangeError',
+  'bom-added-after-signing': 'it decodes the body before the MAC, which drops a mark',
+  'bom-signed': 'it decodes the body before the MAC, which drops a mark',
+  'invalid-utf8-signed-as-replacement-chars': 'it decodes the body before the MAC, which replaces bytes',
+  'invalid-utf8-signed': 'it decodes the body before the MAC, which replaces bytes',
+  'many-v1-200-last-good': 'it has no bound on the number of signatures',
+};
+
+describe('verifyStripeSignature', () => {
+  test.each(stripeSignatureCases().map((vector) => [vector.name, vector] as const))('%s', (_name, vector) => {
+    const verification = verify(vector);
+    if (mustMatch(vector)) {
+      expect(verification).toEqual({ ok: true, secretPosition: 0 });
+    } else {
+      const reason = vector.expect === 'policy' ? 'malformed_header' : vector.reason!;
+      expect(verification).toMatchObject({ ok: false, cause: CAUSE_OF_REASON[reason] ?? reason });
+    }
+  });
+
+  test('differs from the official library exactly where it is meant to', () => {
+    const differing = stripeSignatureCases().filter((vector) => libraryVerdict(vector) !== verify(vector).ok);
+    expect(differing.map(({ name }) => name).sort()).toEqual(Object.keys(LIBRARY_DIFFERS).sort());
+  });
+
+  test('accepts what the official library signs', () => {
+    const header = stripe().webhooks.generateTestHeaderString({
+      payload: BODY.toString(),
+      secret: SECRET,
+      timestamp: NOW,
+    });
+    expect(verifyStripeSignature(input({ header }))).toEqual({ ok: true, secretPosition: 0 });
+  });
+
+  test.each([
+    ['only the second', [OTHER, SECRET], 1],
+    ['only the first', [SECRET, OTHER], 0],
+    ['both, and the first counts', [SECRET, SECRET], 0],
+  ])('says which secret matched: %s', (_name, secrets, secretPosition) => {
+    expect(verifyStripeSignature(input({ secrets }))).toEqual({ ok: true, secretPosition });
+  });
+
+  test('accepts one signature per active secret while secrets are rolled', () => {
+    const header = `t=${NOW},v1=${stripeDigest(BODY, OTHER, NOW)},v1=${stripeDigest(BODY, SECRET, NOW)}`;
+    expect(verifyStripeSignature(input({ header }))).toEqual({ ok: true, secretPosition: 0 });
+    expect(verifyStripeSignature(input({ header, secrets: ['whsec_new_secret', OTHER] }))).toEqual({
+      ok: true,
+      secretPosition: 1,
+    });
+  });
+
+  test('accepts 16 signatures and refuses 17', () => {
+    const filler = `,v1=${'0'.repeat(64)}`;
+    const header = stripeSignature(BODY, SECRET, NOW);
+    expect(verifyStripeSignature(input({ header: header + filler.repeat(15) })).ok).toBe(true);
+    expect(verifyStripeSignature(input({ header: header + filler.repeat(16) }))).toEqual({
+      ok: false,
+      cause: 'malformed_header',
+    });
+  });
+
+  test.each([
+    ['-300 s', -300, true],
+    ['-301 s', -301, false],
+    ['+300 s', 300, true],
+    ['+301 s', 301, false],
+  ])('bounds the time in both directions: %s', (_name, skewSeconds, ok) => {
+    const verification = verifyStripeSignature(input({ header: stripeSignature(BODY, SECRET, NOW + skewSeconds) }));
+    expect(verification).toEqual(
+      ok ? { ok: true, secretPosition: 0 } : { ok: false, cause: 'timestamp_out_of_tolerance', skewSeconds },
+    );
+  });
+
+  test('blames the clock only when the signature is right', () => {
+    const header = `t=${NOW - 5_000},v1=${'0'.repeat(64)}`;
+    expect(verifyStripeSignature(input({ header }))).toEqual({ ok: false, cause: 'no_matching_secret' });
+  });
+
+  test('refuses a digest in upper case', () => {
+    const header = `t=${NOW},v1=${stripeDigest(BODY, SECRET, NOW).toUpperCase()}`;
+    expect(verifyStripeSignature(input({ header }))).toEqual({ ok: false, cause: 'no_matching_secret' });
+  });
+
+  test('takes no longer for a signature with a right beginning', () => {
+    const right = stripeDigest(BODY, SECRET, NOW);
+    const prefix = right.slice(0, 62) + (right.endsWith('00') ? '11' : '00');
+    const wrong = '0'.repeat(64);
+    expect(Math.abs(welchT(timings(prefix, wrong)))).toBeLessThan(4.5);
+  });
+});
+
+function input({
+  header = stripeSignature(BODY, SECRET, NOW),
+  secrets = [SECRET],
+}: { header?: string; secrets?: readonly string[] } = {}): VerificationInput {
+  return { headers: { 'stripe-signature': [header] }, body: BODY, secrets, toleranceMs: 300_000, nowSeconds: NOW };
+}
+
+function verify(vector: SignatureCase): Verification {
+  return verifyStripeSignature({
+    headers: vector.headerLines === null ? {} : { 'stripe-signature': vector.headerLines },
+    body: bytesOf(vector),
+    secrets: [vector.secret],
+    toleranceMs: vector.toleranceSeconds * 1000,
+    nowSeconds: vector.now,
+  });
+}
+
+/** An empty body is refused before its signature is looked at, which is right in itself. */
+function mustMatch(vector: SignatureCase): boolean {
+  return vector.expect === 'valid' || vector.expect.startsWith('signature_valid') || vector.reason === 'empty_body';
+}
+
+function stripe(): Stripe {
+  return new Stripe('sk_test_unused');
+}
+
+/** `undefined` when the library throws anything but its documented error. */
+function libraryVerdict(vector: SignatureCase): boolean | undefined {
+  const { signature } = stripe().webhooks;
+  const header = vector.headerLines?.join(', ') ?? '';
+  try {
+    return signature.verifyHeader(
+      bytesOf(vector),
+      header,
+      vector.secret,
+      vector.toleranceSeconds,
+      undefined,
+      vector.now * 1000,
+    );
+  } catch (error) {
+    return error instanceof Stripe.errors.StripeSignatureVerificationError ? false : undefined;
+  }
+}
+
+/** Interleaved, so that whatever else the machine does meets both alike. In nanoseconds. */
+function timings(first: string, second: string): readonly [number[], number[]] {
+  const samples: [number[], number[]] = [[], []];
+  for (let round = 0; round < 40_000; round += 1) {
+    const which = round % 2 === 0 ? 0 : 1;
+    const probe = input({ header: `t=${NOW},v1=${which === 0 ? first : second}` });
+    const start = process.hrtime.bigint();
+    verifyStripeSignature(probe);
+    samples[which].push(Number(process.hrtime.bigint() - start));
+  }
+  return samples;
+}
+
+/** Welch's t of the two samples without their slowest fifth, which measures the garbage collector. */
+function welchT([first, second]: readonly [number[], number[]]): number {
+  const [a, b] = [summary(first), summary(second)];
+  return (a.mean - b.mean) / Math.sqrt(a.variance / a.count + b.variance / b.count);
+}
+
+function summary(values: readonly number[]): { mean: number; variance: number; count: number } {
+  const kept = [...values].sort((x, y) => x - y).slice(0, Math.floor(values.length * 0.8));
+  const mean = kept.reduce((sum, value) => sum + value, 0) / kept.length;
+  const variance = kept.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (kept.length - 1);
+  return { mean, variance, count: kept.length };
+}
