@@ -1,9 +1,8 @@
-import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import type { ConnectionOptions } from '@temporalio/client';
 
 export interface TemporalSettings {
-  readonly connection: ConnectionOptions;
+  readonly connection: ClientConnectConfig['connectionOptions'];
   readonly namespace: string;
 }
 

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { Activities } from '../../activities/index.js';
+import { packageRoot } from '../package-root.js';
+import type { TemporalSettings } from './connect.js';
+
+export interface CreateWorkerOptions {
+  readonly settings: TemporalSettings;
+  readonly taskQueue: string;
+  readonly activities: Activities;
+  /** Activities at once; each holds at most one database connection, so the pool should have as many. */
+  readonly maxActivities: number;
+}
+
+/** A Temporal worker with the connection that it owns. */
+export interface RunningWorker {
+  /** Polls until shut down; rejects when the worker fails. */
+  run(): Promise<void>;
+  /** Asks it to finish what it has begun; `run` resolves afterwards. */
+  shutdown(): void;
+  close(): Promise<void>;
+}
+
+/** How long an attempt under way may go on once the worker is asked to stop. */
+const SHUTDOWN_GRACE = '12 seconds';
+
+/** A dead worker's next workflow task waits this long before another worker gets it; Temporal's default is 10 s. */
+const STICKY_TIMEOUT = '5 seconds';
+
+/** @throws the connection's error when Temporal does not answer: the caller decides how long to try. */
+export async function createTemporalWorker(options: CreateWorkerOptions): Promise<RunningWorker> {
+  const { settings, taskQueue, activities, maxActivities } = options;
+  const connection = await NativeConnection.connect(settings.connection);
+  const worker = await Worker.create({
+    connection,
+    namespace: settings.namespace,
+    taskQueue,
+    activities,
+    maxConcurrentActivityTaskExecutions: maxActivities,
+    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
+    shutdownGraceTime: SHUTDOWN_GRACE,
+    ...workflowCode(),
+  }).catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
+  return {
+    run: () => worker.run(),
+    shutdown: () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** The bundle that the build made; from source, the workflows themselves, bundled now. */
+export function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const codePath = join(packageRoot(), 'dist', 'workflow-bundle.js');
+  if (existsSync(codePath)) return { workflowBundle: { codePath } };
+  return { workflowsPath: join(packageRoot(), 'workflows', 'index.ts') };
+}

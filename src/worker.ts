@@ -1,0 +1,44 @@
+import type { Pool } from 'pg';
+import { createActivities, type Activities } from '../activities/index.js';
+import type { ApplySource } from '../activities/apply-event.js';
+import { createPerformOperation } from '../activities/perform-operation.js';
+import type { AnyOperationDefinition } from './api/operations.js';
+import type { CheckpointHook } from './checkpoints.js';
+import type { WaitPolicy } from './domain/wait-schedule.js';
+import type { Logger } from './observability/logger.js';
+import type { Metrics } from './observability/metrics.js';
+import { findOperationsOfEvent } from './operations/find-operations.js';
+import { planOperations, type EffectMode } from './operations/plan-operations.js';
+import { createOperationRegistry } from './operations/registry.js';
+import { sha256Hex } from './sha256.js';
+
+export interface WorkerActivitiesOptions {
+  readonly pool: Pool;
+  readonly sources: ReadonlyMap<string, ApplySource>;
+  readonly operations: readonly AnyOperationDefinition[];
+  readonly modeOf: (kind: string) => EffectMode;
+  readonly wait: WaitPolicy;
+  readonly searchAttributes: () => boolean;
+  readonly checkpoints: CheckpointHook;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Builds all activities of a worker from what it is given; nothing of it is global. */
+export function createWorkerActivities(options: WorkerActivitiesOptions): Activities {
+  const { pool, sources, wait, modeOf, searchAttributes, checkpoints, log, metrics } = options;
+  const registry = createOperationRegistry(options.operations);
+  return createActivities({
+    pool,
+    sources,
+    wait,
+    searchAttributes,
+    checkpoints,
+    log,
+    metrics,
+    plan: (tx, event, tenant, operations) =>
+      planOperations(tx, { tenant, event, operations, registry, modeOf, sha256Hex }),
+    operationsOf: findOperationsOfEvent,
+    performOperation: createPerformOperation({ pool, registry, checkpoints, metrics, log }),
+  });
+}
