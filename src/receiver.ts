@@ -91,7 +91,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       sources: receivingSources(config),
       insert: (event) => batcher.insert(event),
       dispatch: options.dispatch,
-      bodyMemory: createBodyMemory(config.maxBodyMemory, metrics.bodyBytesInMemory),
+      bodyMemory: createBodyMemory(config.maxBodyMemory, (bytes) => {
+        metrics.bodyBytesInMemory.set(bytes);
+      }),
       checkpoints: options.checkpoints,
       log,
       metrics,

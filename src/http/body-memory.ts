@@ -1,5 +1,3 @@
-import type { Gauge } from 'prom-client';
-
 /** Bytes of one request's body that count against the common bound, until it is released. */
 export interface BodyReservation {
   /** Raises the reservation to `bytes` in all. `false` when that would go over the bound; nothing changes then. */
@@ -13,11 +11,12 @@ export interface BodyMemory {
   reserve(): BodyReservation;
 }
 
-export function createBodyMemory(maxBytes: number, gauge: Pick<Gauge, 'set'>): BodyMemory {
+/** @param onChange hears how many bytes are taken now */
+export function createBodyMemory(maxBytes: number, onChange: (bytes: number) => void): BodyMemory {
   let taken = 0;
   const change = (bytes: number): void => {
     taken += bytes;
-    gauge.set(taken);
+    onChange(taken);
   };
   return {
     reserve: () => {

@@ -39,6 +39,8 @@ export function createHttpServer(listener: RequestListener): HttpServer {
     listener,
   );
   server.maxConnections = MAX_CONNECTIONS;
+  // Node would drop what is over 2,000 without a word; their bytes are bounded already.
+  server.maxHeadersCount = 0;
   let stopped: Promise<void> | undefined;
   return {
     listen: (host, port) => listen(server, host, port),

@@ -16,7 +16,7 @@ beforeEach(() => {
   sockets = [];
   reservations = [];
   taken = 0;
-  memory = createBodyMemory(150_000, { set: (bytes: number) => (taken = bytes) });
+  memory = createBodyMemory(150_000, (bytes) => (taken = bytes));
 });
 
 afterEach(() => {

@@ -151,7 +151,7 @@ function libraryVerdict(vector: SignatureCase): boolean | undefined {
   const { signature } = stripe().webhooks;
   const header = vector.headerLines?.join(', ') ?? '';
   try {
-    return signature.verifyHeader(
+    return signature!.verifyHeader(
       bytesOf(vector),
       header,
       vector.secret,
