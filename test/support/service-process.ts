@@ -40,8 +40,8 @@ export async function startService(
   const child = spawn(process.execPath, [compiled('src/main/cli.js'), role], {
     cwd: ROOT,
     env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: process.env['HOME'] ?? '',
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
       HOST: '127.0.0.1',
       PORT: '0',
       ADMIN_PORT: '0',
@@ -53,7 +53,7 @@ export async function startService(
   if (!awaitReady) return service;
   await service.logged('operator listener ready');
   const ready = await service.logged(READY[role]);
-  service.port = typeof ready['port'] === 'number' ? ready['port'] : 0;
+  service.port = typeof ready.port === 'number' ? ready.port : 0;
   return service;
 }
 
@@ -80,7 +80,7 @@ class RunningService implements ServiceProcess {
   }
 
   get adminPort(): number {
-    return Number(this.lines.find(({ msg }) => msg === 'operator listener ready')?.['port'] ?? 0);
+    return Number(this.lines.find(({ msg }) => msg === 'operator listener ready')?.port ?? 0);
   }
 
   async logged(message: string): Promise<LogLine> {

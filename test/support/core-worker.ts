@@ -1,0 +1,140 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { z } from 'zod';
+import { inertCheckpoints } from '../../src/checkpoints.js';
+import { createPool } from '../../src/db/pool.js';
+import { workflowIdForEvent } from '../../src/domain/event.js';
+import type { FetchReference } from '../../src/domain/outcome.js';
+import type { WaitPolicy } from '../../src/domain/wait-schedule.js';
+import { ordersHandlers } from '../../src/handlers/orders/index.js';
+import { defineOperation, type FetchedObject, type HandlerSet } from '../../src/index.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { createMetrics } from '../../src/observability/metrics.js';
+import { sha256Hex } from '../../src/sha256.js';
+import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/workflow-starts.js';
+import { createWorkerActivities } from '../../src/worker.js';
+import type { TestDatabase } from './database.js';
+import { bundledWorkflows } from './workflow-bundle.js';
+
+export const SCOPE = 'stripe:acct_test:test';
+
+export interface CoreWorker {
+  readonly client: Client;
+  readonly starts: WorkflowStarts;
+  readonly taskQueue: string;
+  /** Operation keys whose effect was made, in order; one entry per call. */
+  readonly performed: readonly string[];
+  readonly handle: (eventId: string) => WorkflowHandle;
+  stop(): Promise<void>;
+}
+
+export interface CoreWorkerOptions {
+  readonly handlers?: HandlerSet;
+  readonly wait?: WaitPolicy;
+  readonly fetch?: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
+}
+
+/** Shorter than a user's, so that a whole wait fits into a test; Temporal's own floor is one second. */
+const SHORT_WAITS: WaitPolicy = { firstWaitMs: 1_000, maxWaitMs: 2_000, horizonMs: 3_000 };
+
+/**
+ * A worker with our workflows and activities on a real database and server, and one effect of kind `email` that only
+ * counts. Without receiver and sweeper: what a test starts is what runs.
+ */
+export async function startCoreWorker(database: TestDatabase, options: CoreWorkerOptions = {}): Promise<CoreWorker> {
+  const taskQueue = `test-${randomBytes(6).toString('hex')}`;
+  const log = createLogger('silent', 'test');
+  const pool = createPool({
+    url: database.url,
+    applicationName: 'core worker under test',
+    max: 10,
+    statementTimeoutMs: 6_000,
+    lockTimeoutMs: 3_000,
+    log,
+  });
+  const performed: string[] = [];
+  const activities = createWorkerActivities({
+    pool,
+    sources: new Map([
+      [
+        'stripe',
+        {
+          handlers: options.handlers ?? ordersHandlers({ confirmPaidByEmail: true }),
+          tenantOf: () => 'default',
+          activeFrom: null,
+          fetch: options.fetch ?? (() => Promise.resolve({ kind: 'unavailable' })),
+        },
+      ],
+    ]),
+    operations: [countingEmail(performed)],
+    modeOf: () => 'auto',
+    wait: options.wait ?? SHORT_WAITS,
+    searchAttributes: () => true,
+    checkpoints: inertCheckpoints,
+    log,
+    metrics: createMetrics(),
+  });
+  const native = await NativeConnection.connect({ address: inject('temporalAddress') });
+  const connection = await Connection.connect({ address: inject('temporalAddress') });
+  const client = new Client({ connection });
+  const worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    activities,
+    workflowBundle: await bundledWorkflows(),
+    // Tests ask runs right after their workers changed; the default would make each such question cost 10 s.
+    stickyQueueScheduleToStartTimeout: '1 second',
+  });
+  const running = worker.run();
+  return {
+    client,
+    taskQueue,
+    performed,
+    starts: createWorkflowStarts({ client, taskQueue, deadlineMs: 10_000 }),
+    handle: (eventId) => client.workflow.getHandle(workflowIdForEvent({ scope: SCOPE, eventId }, sha256Hex)),
+    stop: async () => {
+      worker.shutdown();
+      await running;
+      await native.close();
+      await connection.close();
+      await pool.end();
+    },
+  };
+}
+
+function countingEmail(performed: string[]): ReturnType<typeof defineOperation> {
+  return defineOperation({
+    kind: 'email',
+    params: z.looseObject({ to: z.string() }),
+    perform: (attempt) => {
+      performed.push(attempt.operationKey);
+      return Promise.resolve({ kind: 'confirmed' });
+    },
+    classify: () => ({ kind: 'unknown', code: 'threw' }),
+    onUnknown: 'resend',
+  });
+}
+
+export interface StoredEvent {
+  readonly eventId: string;
+  readonly eventType: string;
+}
+
+/** Puts a verified event into the inbox as a receiver would have, started by nobody. */
+export async function storeEvent(
+  { pool }: TestDatabase,
+  event: { readonly id: string; readonly type: string },
+  text = JSON.stringify(event),
+): Promise<StoredEvent> {
+  await pool.query(
+    `with row as (
+       insert into oncehook.webhook_inbox
+              (source_scope, event_id, source, event_type, request_id, signed_sha256, secret_position)
+       values ($1, $2, 'stripe', $3, 'test', $4, 0))
+     insert into oncehook.webhook_payloads (source_scope, event_id, payload) values ($1, $2, $5)`,
+    [SCOPE, event.id, event.type, createHash('sha256').update(text).digest(), text],
+  );
+  return { eventId: event.id, eventType: event.type };
+}
