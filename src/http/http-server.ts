@@ -41,6 +41,9 @@ export function createHttpServer(listener: RequestListener): HttpServer {
   server.maxConnections = MAX_CONNECTIONS;
   // Node would drop what is over 2,000 without a word; their bytes are bounded already.
   server.maxHeadersCount = 0;
+  // A sender that closes its half after the request still wants the answer. Node's own switch, missing from its types
+  // (lib/_http_server.js, socketOnEnd).
+  Object.assign(server, { httpAllowHalfOpen: true });
   let stopped: Promise<void> | undefined;
   return {
     listen: (host, port) => listen(server, host, port),
