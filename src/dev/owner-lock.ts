@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isErrno } from './errno.js';
 import { isAlive, startTime } from './processes.js';
 
@@ -41,6 +42,24 @@ export function takeLock(file: string): LockResult {
     }
   } finally {
     rmSync(candidate, { force: true });
+  }
+}
+
+/** Does `work` while no other process does its own under the same lock; `onWait` is told once whom it waits for. */
+export async function exclusively<T>(file: string, onWait: (pid: number) => void, work: () => Promise<T>): Promise<T> {
+  let saidSo = false;
+  for (;;) {
+    const lock = takeLock(file);
+    if (lock.taken) {
+      try {
+        return await work();
+      } finally {
+        lock.release();
+      }
+    }
+    if (!saidSo) onWait(lock.heldBy);
+    saidSo = true;
+    await pause(100);
   }
 }
 

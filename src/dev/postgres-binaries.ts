@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, realpathSync } from 'node:fs';
 import { cp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -6,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { DevStackError } from '../errors.js';
 import { cacheDir } from './cache-dir.js';
 import { isErrno } from './errno.js';
+import { exclusively } from './owner-lock.js';
 import { canEnter, type RunAs } from './unprivileged.js';
 
 /** One of pg-symlinks.json: npm packages cannot hold links, so the package lists them (paths from the package's folder). */
@@ -17,28 +17,30 @@ interface ListedLink {
 /**
  * The folder with `initdb`, `pg_ctl` and `postgres` 18, copied from the npm package into the cache: the package lacks the links
  * that its libraries need (its install script makes them, and npm does not run those), and root's `user` may not reach it.
- * Two calls at once are safe: each copies under a name of its own and the first rename wins.
+ * Safe with two calls at once, and when one was killed half-way.
  */
 export async function postgresBinaries(user: RunAs | undefined, env: NodeJS.ProcessEnv): Promise<string> {
   const pack = findPackage();
   const cache = cacheDir(env, (dir) => canEnter(user, dir));
   const home = join(cache, `postgres-${pack.version}-${process.platform}-${process.arch}`);
-  if (!existsSync(home)) await install(pack.root, home);
+  if (!existsSync(home)) {
+    await exclusively(
+      `${home}.lock`,
+      () => undefined,
+      () => install(pack.root, home),
+    );
+  }
   return join(home, 'bin');
 }
 
 async function install(packageRoot: string, home: string): Promise<void> {
-  const copy = `${home}.${randomUUID()}`;
-  try {
-    await cp(join(packageRoot, 'native'), copy, { recursive: true });
-    for (const { source, target } of listedLinks(packageRoot)) await link(copy, source, target);
-    await makeReadable(copy);
-    await rename(copy, home);
-  } catch (error) {
-    if (!isTakenByOther(error)) throw error;
-  } finally {
-    await rm(copy, { recursive: true, force: true });
-  }
+  if (existsSync(home)) return; // by the start that we waited for
+  const copy = `${home}.new`;
+  await rm(copy, { recursive: true, force: true }); // of one that was killed
+  await cp(join(packageRoot, 'native'), copy, { recursive: true });
+  for (const { source, target } of listedLinks(packageRoot)) await link(copy, source, target);
+  await makeReadable(copy);
+  await rename(copy, home);
 }
 
 function listedLinks(packageRoot: string): ListedLink[] {
@@ -83,8 +85,4 @@ function findPackage(): { root: string; version: string } {
       { cause: error },
     );
   }
-}
-
-function isTakenByOther(error: unknown): boolean {
-  return isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST');
 }

@@ -16,6 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { DevStackError } from '../errors.js';
 import { processesWorkingIn } from './processes.js';
+import type { Progress } from './progress.js';
 import { canEnter, type RunAs } from './unprivileged.js';
 
 /** The one database role of a local cluster; a superuser. */
@@ -27,25 +28,30 @@ export interface Cluster {
   readonly password: string;
 }
 
+export interface ClusterTools {
+  /** Holds initdb. */
+  readonly binDir: string;
+  readonly user: RunAs | undefined;
+  /** Of the server that will run on it: a test that does without fsync does without it here too. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly onProgress: Progress;
+}
+
 /**
  * Finds or makes the cluster that belongs to `dir` (UTF-8, locale C, password required, so that other users of this
  * machine are kept out). When the database's user cannot enter `dir` (root's project under a closed folder), the data
  * lies elsewhere and `dir/location` says where. A cluster appears under its final name only when initdb has finished.
  * The caller holds the lock of `dir`, which exists.
  */
-export async function prepareCluster(
-  dir: string,
-  binDir: string,
-  user: RunAs | undefined,
-  onProgress: (line: string) => void,
-): Promise<Cluster> {
+export async function prepareCluster(dir: string, how: ClusterTools): Promise<Cluster> {
+  const { user } = how;
   chmodSync(dir, user === undefined ? 0o700 : 0o711);
   const dataDir = locateData(dir, user);
   removeDrafts(dataDir);
   const password = keptPassword(dir);
   if (!existsSync(join(dataDir, 'PG_VERSION'))) {
-    onProgress('creating a PostgreSQL cluster');
-    await initialise(dataDir, binDir, user, password);
+    how.onProgress('creating a PostgreSQL cluster');
+    await initialise(dataDir, password, how);
   }
   return { dataDir, password };
 }
@@ -104,14 +110,15 @@ function removeAbandoned(parent: string): void {
   }
 }
 
-async function initialise(dataDir: string, binDir: string, user: RunAs | undefined, password: string): Promise<void> {
+async function initialise(dataDir: string, password: string, how: ClusterTools): Promise<void> {
+  const { user } = how;
   const draft = `${dataDir}.${randomUUID()}`;
   const passwordFile = `${draft}.password`;
   try {
     mkdirSync(draft, { mode: 0o700 });
     writeFileSync(passwordFile, password, { mode: 0o400 });
     if (user !== undefined) for (const path of [draft, passwordFile]) chownSync(path, user.uid, user.gid);
-    await runInitdb(draft, binDir, user, passwordFile);
+    await runInitdb(draft, passwordFile, how);
     renameSync(draft, dataDir);
   } finally {
     rmSync(passwordFile, { force: true });
@@ -126,12 +133,8 @@ function removeDrafts(dataDir: string): void {
   for (const draft of drafts) rmSync(join(parent, draft), { recursive: true, force: true });
 }
 
-async function runInitdb(
-  dataDir: string,
-  binDir: string,
-  user: RunAs | undefined,
-  passwordFile: string,
-): Promise<void> {
+async function runInitdb(dataDir: string, passwordFile: string, how: ClusterTools): Promise<void> {
+  const { binDir, user, settings } = how;
   const args = [
     `--pgdata=${dataDir}`,
     `--username=${SUPERUSER}`,
@@ -139,6 +142,7 @@ async function runInitdb(
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale=C',
+    ...(settings.fsync === 'off' ? ['--no-sync'] : []),
   ];
   try {
     await promisify(execFile)(join(binDir, 'initdb'), args, { ...user, cwd: '/', env: { PATH: process.env.PATH } });

@@ -5,19 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DevStackError } from '../errors.js';
 import { isErrno } from './errno.js';
-import { SUPERUSER, type Cluster } from './postgres-cluster.js';
+import { SUPERUSER, type Cluster, type ClusterTools } from './postgres-cluster.js';
 import { commandLine, isAlive } from './processes.js';
-import type { RunAs } from './unprivileged.js';
 
 /** How to run a server on a cluster. */
-export interface ServerPlan {
+export interface ServerPlan extends ClusterTools {
   readonly cluster: Cluster;
-  readonly binDir: string;
-  readonly user: RunAs | undefined;
-  readonly settings: Readonly<Record<string, string>>;
   /** Where the server's log goes. */
   readonly dir: string;
-  readonly onProgress: (line: string) => void;
 }
 
 /** What postmaster.pid says. */
@@ -40,7 +35,8 @@ export async function launchServer(plan: ServerPlan, port: number): Promise<PidF
       throw new DevStackError(`PostgreSQL did not start: ${lastComplaint(plan.dir)} The log is ${logFile(plan.dir)}.`);
     }
     const found = readPidFile(plan.cluster.dataDir);
-    if (found !== undefined && found.pid === child.pid && found.ready && (await letsUsIn(port, plan.cluster))) return found;
+    const isReady = found?.pid === child.pid && found.ready; // the file may still be an older server's
+    if (isReady && (await letsUsIn(port, plan.cluster))) return found;
     if (waitedMs > nextReport) {
       plan.onProgress(`waiting for PostgreSQL to be ready (${Math.round(waitedMs / 1000)} s)`);
       nextReport += 5000;

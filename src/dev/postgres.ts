@@ -24,6 +24,7 @@ import {
   stopProcess,
   waitUntilGone,
 } from './processes.js';
+import type { Progress } from './progress.js';
 import { unprivilegedUser } from './unprivileged.js';
 
 export interface PostgresOptions {
@@ -33,7 +34,7 @@ export interface PostgresOptions {
   readonly port?: number;
   /** Server settings, given as `-c name=value`. None by default: what a test may do without (fsync), a user's data may not. */
   readonly settings?: Readonly<Record<string, string>>;
-  readonly onProgress?: (line: string) => void;
+  readonly onProgress?: Progress;
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -88,8 +89,8 @@ async function makePlan(dir: string, options: PostgresOptions): Promise<ServerPl
   const { settings = {}, onProgress = () => undefined, env = process.env } = options;
   const user = unprivilegedUser();
   const binDir = await postgresBinaries(user, env);
-  const cluster = await prepareCluster(dir, binDir, user, onProgress);
-  return { cluster, binDir, user, settings, dir, onProgress };
+  const tools = { binDir, user, settings, onProgress };
+  return { ...tools, dir, cluster: await prepareCluster(dir, tools) };
 }
 
 function handle(server: PidFile, plan: ServerPlan, takenOver: boolean, release: () => void): RunningPostgres {

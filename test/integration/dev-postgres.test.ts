@@ -13,6 +13,8 @@ import { openTempDir, removeDir } from '../support/temp-dir.js';
 
 const isRoot = process.getuid?.() === 0;
 const ORDINARY_USER = 65_534;
+/** Most tests here are not about the disk. */
+const QUICK = { fsync: 'off' };
 
 let base: string;
 let running: RunningPostgres[];
@@ -29,7 +31,7 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<PostgresOptions> = {}): Promise<RunningPostgres> {
-  const server = await startPostgres({ dir: join(base, 'pg'), ...options });
+  const server = await startPostgres({ dir: join(base, 'pg'), settings: QUICK, ...options });
   running.push(server);
   return server;
 }
@@ -39,7 +41,8 @@ async function query(url: string, text: string): Promise<unknown[]> {
   await client.connect();
   try {
     // One column a row in every query here.
-    return (await client.query({ text, rowMode: 'array' })).rows.flat();
+    const { rows } = await client.query<unknown[]>({ text, rowMode: 'array' });
+    return rows.flat();
   } finally {
     await client.end();
   }
@@ -52,7 +55,7 @@ async function startElsewhere(
 ): Promise<{ holder: ChildProcess; pid: number; url: string }> {
   const script = `
     const { startPostgres } = await import(process.argv[1]);
-    const server = await startPostgres({ dir: process.argv[2] });
+    const server = await startPostgres({ dir: process.argv[2], settings: { fsync: 'off' } });
     console.log(JSON.stringify({ pid: server.pid, url: server.url() }));
     setInterval(() => {}, 1e6);`;
   const holder = spawn(process.execPath, ['--input-type=module', '-e', script, compiled('src/dev/postgres.js'), dir], {
@@ -60,7 +63,7 @@ async function startElsewhere(
     env: { PATH: process.env.PATH, HOME: '/nonexistent' },
     ...(asUser === undefined ? {} : { uid: asUser, gid: asUser }),
   });
-  const first = await Promise.race([once(holder.stdout!, 'data'), once(holder, 'exit').then(() => undefined)]);
+  const first = await Promise.race([once(holder.stdout, 'data'), once(holder, 'exit').then(() => undefined)]);
   if (first === undefined) throw new Error('the starting process ended early');
   return { holder, ...(JSON.parse(String(first[0])) as { pid: number; url: string }) };
 }
@@ -72,7 +75,7 @@ async function killHard(child: ChildProcess): Promise<void> {
 
 describe('a local PostgreSQL', () => {
   test('is version 18, UTF-8 with locale C, durable, on loopback only, in a session of its own', async () => {
-    const server = await start();
+    const server = await start({ settings: {} });
     const settings = ['server_version', 'server_encoding', 'lc_collate', 'lc_ctype', 'fsync', 'full_page_writes'];
     const shown = `select current_setting(name, true) from unnest($$\{${settings.join(',')}}$$::text[]) with ordinality s(name, n) order by n`;
     const [version, ...rest] = await query(server.url(), shown);
@@ -106,7 +109,7 @@ describe('a local PostgreSQL', () => {
   });
 
   test('comes back with every committed row after SIGKILL of the whole server', async () => {
-    const first = await start();
+    const first = await start({ settings: {} });
     await query(first.url(), 'create table kept as select 7 as n');
     const children = childrenOf(first.pid);
     expect(children.length).toBeGreaterThan(3);
@@ -154,10 +157,10 @@ describe('a local PostgreSQL', () => {
     const dir = join(base, 'pg');
     const left = await startElsewhere(dir);
     await killHard(left.holder);
-    const server = await start({ settings: { fsync: 'off', log_min_messages: 'info' } });
+    const server = await start({ settings: { work_mem: '8MB' } });
     expect(server.takenOver).toBe(false);
     expect(isAlive(left.pid)).toBe(false);
-    expect(await query(server.url(), 'show fsync')).toEqual(['off']);
+    expect(await query(server.url(), 'show work_mem')).toEqual(['8MB']);
   });
 
   test('left behind by a killed start is taken over as it is', async () => {
@@ -176,7 +179,7 @@ describe('a local PostgreSQL', () => {
       expect(await query(first.url, 'select 1')).toEqual([1]);
     } finally {
       await killHard(first.holder);
-      running.push(await startPostgres({ dir: join(base, 'pg') }));
+      await start();
     }
   });
 
