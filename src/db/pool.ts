@@ -13,6 +13,8 @@ export interface PoolOptions {
   readonly max: number;
   /** Server-side limit of every statement in these sessions, in milliseconds. */
   readonly statementTimeoutMs: number;
+  /** How long a statement waits for a lock, in milliseconds; without it, as long as a statement may take. */
+  readonly lockTimeoutMs?: number;
   readonly log: Logger;
 }
 
@@ -21,7 +23,7 @@ export interface PoolOptions {
  * database's default says, times are UTC, and nothing waits without a bound.
  */
 export function createPool(options: PoolOptions): pg.Pool {
-  const { url, applicationName, max, statementTimeoutMs, log } = options;
+  const { url, applicationName, max, log } = options;
   const pool = new pg.Pool({
     connectionString: url,
     application_name: applicationName,
@@ -40,7 +42,7 @@ export function createPool(options: PoolOptions): pg.Pool {
       }
     },
     // eslint-disable-next-line @typescript-eslint/no-misused-promises -- pg-pool 3.10+ awaits it; its types lag behind
-    onConnect: (client) => prepareSession(client, statementTimeoutMs),
+    onConnect: (client) => prepareSession(client, options),
   });
   pool.on('error', (error) => {
     log.warn({ err: error }, 'idle database connection lost');
@@ -48,11 +50,15 @@ export function createPool(options: PoolOptions): pg.Pool {
   return pool;
 }
 
-async function prepareSession(client: pg.ClientBase, statementTimeoutMs: number): Promise<void> {
+async function prepareSession(
+  client: pg.ClientBase,
+  { statementTimeoutMs, lockTimeoutMs }: PoolOptions,
+): Promise<void> {
   const settings = [
     'set synchronous_commit = on',
     "set timezone = 'UTC'",
     `set statement_timeout = ${statementTimeoutMs}`,
+    `set lock_timeout = ${lockTimeoutMs ?? 0}`,
     "set idle_in_transaction_session_timeout = '30s'",
   ];
   // `query_timeout` is honoured per query by pg, and missing from its types.

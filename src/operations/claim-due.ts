@@ -58,3 +58,14 @@ function eventOf(row: DueRow): ProcessWebhookEventInput | null {
   const { source_scope: scope, event_id: eventId, event_type: eventType } = row;
   return scope === null || eventId === null || eventType === null ? null : { scope, eventId, eventType };
 }
+
+/** Puts claimed operations back as due at once, since nobody could be asked to start them. */
+export async function returnOperations(db: Pick<ClientBase, 'query'>, operationKeys: readonly string[]): Promise<void> {
+  await db.query(
+    `update oncehook.operations
+        set next_attempt_at = now()
+      where operation_key = any($1::text[])
+        and status in ('planned', 'sending', 'unknown')`,
+    [operationKeys],
+  );
+}

@@ -1,0 +1,64 @@
+import type { EventDetails, EventListing } from '../admin/find-events.js';
+
+/** One JSON document on stdout; logs go elsewhere. */
+export function printDocument(document: unknown): void {
+  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+}
+
+export function printEvents(events: readonly EventListing[], more: boolean): void {
+  if (events.length === 0) {
+    process.stdout.write('no events\n');
+    return;
+  }
+  const rows = events.map((event) => [
+    event.receivedAt.toISOString(),
+    event.scope,
+    event.eventId,
+    event.eventType,
+    standing(event),
+    String(event.attempts),
+  ]);
+  printColumns([['RECEIVED', 'SCOPE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS'], ...rows]);
+  if (more) process.stdout.write('there are more: raise --limit or narrow the filters\n');
+}
+
+export function printEvent(event: EventDetails): void {
+  printColumns([
+    ['scope', event.scope],
+    ['event', event.eventId],
+    ['type', event.eventType],
+    ['source', event.source],
+    ['status', standing(event)],
+    ['received', event.receivedAt.toISOString()],
+    ['request ID', event.requestId],
+    ['dispatched', event.dispatchedAt?.toISOString() ?? 'not yet'],
+    ['completed', event.completedAt?.toISOString() ?? 'not yet'],
+    ['next attempt', event.status === 'pending' ? event.nextAttemptAt.toISOString() : '-'],
+    ['handler runs', String(event.attempts)],
+    ['last error', event.lastError ?? '-'],
+    ['redeliveries', String(event.redeliveries)],
+    ...event.operations.map(({ operationKey, status, attempts, lastError }) => [
+      'operation',
+      `${operationKey}  ${status} after ${attempts} attempts${lastError === null ? '' : ` (${lastError})`}`,
+    ]),
+    ...event.actions.map(({ requestedAt, action, requestedBy, reason, result }) => [
+      'action',
+      `${requestedAt}  ${action} by ${requestedBy ?? 'nobody named'}: ${reason ?? 'no reason'} -> ${result}`,
+    ]),
+  ]);
+}
+
+function standing({ status, outcome, reason }: EventListing): string {
+  return [status, outcome, reason].filter((part) => part !== null).join('/');
+}
+
+function printColumns(rows: readonly (readonly string[])[]): void {
+  const widths = rows.reduce<number[]>(
+    (known, row) => row.map((cell, column) => Math.max(cell.length, known[column] ?? 0)),
+    [],
+  );
+  for (const row of rows) {
+    const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+    process.stdout.write(`${line.trimEnd()}\n`);
+  }
+}
