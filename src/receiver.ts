@@ -104,7 +104,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   );
   const { schemaCheck, temporalCheck } = options;
   const readiness = createReadiness({ schemaCheck, temporalCheck, isStopping });
-  const publicApp = createPublicApp({ router, readiness, log });
+  const publicApp = createPublicApp({ router, readiness, log, sampler });
   const server = createHttpServer(publicApp);
 
   return {

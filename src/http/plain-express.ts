@@ -35,6 +35,7 @@ export function answerError(log: Logger): ErrorRequestHandler {
     }
     const requestId = identifyRequest(req, res);
     if (error instanceof URIError) {
+      log.debug({ requestId }, 'malformed path');
       sendProblem(req, res, 'malformed_request', { requestId });
       return;
     }
