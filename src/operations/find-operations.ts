@@ -17,17 +17,3 @@ export async function findOperationsOfEvent(db: Queryable, event: EventKey): Pro
   );
   return rows.map(({ operation_key: key, status }) => ({ key, status }));
 }
-
-/** Those of them that a run still has to work on. */
-export async function findUnfinishedOfEvent(db: Queryable, event: EventKey): Promise<readonly OperationSummary[]> {
-  const { rows } = await db.query<{ operation_key: string; status: OperationStatus }>(
-    `select operation_key, status
-       from oncehook.operations
-      where source_scope = $1
-        and event_id = $2
-        and status in ('planned', 'sending', 'unknown')
-      order by operation_key collate "C"`,
-    [event.scope, event.eventId],
-  );
-  return rows.map(({ operation_key: key, status }) => ({ key, status }));
-}

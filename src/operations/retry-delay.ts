@@ -36,7 +36,8 @@ export interface Retry {
 export function retryDelayMs({ cause, round, spread, retryAfterMs = 0 }: Retry): number {
   const { firstMs, factor, maxMs } = BACKOFF[cause];
   const grown = Math.min(firstMs * factor ** Math.max(round - 1, 0), maxMs);
-  const asked = Math.min(Math.max(retryAfterMs, 0), MAX_RETRY_AFTER_MS);
+  // A kind's own number, so it may be none at all.
+  const asked = Number.isFinite(retryAfterMs) ? Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) : 0;
   return Math.round(Math.max(grown * (1 - SPREAD_SHARE * spread), asked));
 }
 

@@ -35,7 +35,7 @@ export interface AttemptFacts {
 }
 
 /** `resend` stops for an operator after this many lost answers: more would be a flood of copies, not a delivery. */
-export const MAX_LOST_ANSWERS = 6;
+export const MAX_LOST_ANSWERS = 8;
 
 /** The answer of an attempt was lost and the policy, the other side or time allow no further one. */
 export const OUTCOME_UNKNOWN = 'outcome_unknown';

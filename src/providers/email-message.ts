@@ -22,8 +22,8 @@ export function buildMessage({ from, to, content, date, messageId }: MessagePart
     from: { name: from.name, address: from.address },
     to: { name: '', address: to },
     subject: content.subject,
-    text: content.text,
-    html: content.html,
+    text: withCrlf(content.text),
+    html: withCrlf(content.html),
     date,
     messageId: `<${messageId}>`,
     // RFC 3834: keeps holiday notices from answering.
@@ -33,4 +33,9 @@ export function buildMessage({ from, to, content, date, messageId }: MessagePart
     disableUrlAccess: true,
   });
   return composer.compile().build();
+}
+
+/** Line ends as SMTP wants them, so that the stored bytes are those on the wire. */
+function withCrlf(text: string): string {
+  return text.replace(/\r?\n/g, '\r\n');
 }

@@ -38,12 +38,17 @@ const SETUP_TIMEOUT_MS = 6_000;
 const DNS_TIMEOUT_MS = 4_000;
 const SILENCE_TIMEOUT_MS = 9_000;
 
+/** Node's names for refused certificates and broken handshakes (nodejs.org/api/tls.html, X509 certificate error codes). */
+const TLS_CODE = /CERT|CRL|_SIGNATURE$|^ERR_(?:TLS|SSL)|^HOSTNAME_MISMATCH$|^INVALID_(?:CA|PURPOSE)$/;
+
 /** How much of a message is handed over at a time, in bytes. */
 const CHUNK_BYTES = 16_384;
 
 /** nodemailer's errors as far as they are used: its messages quote the server and go nowhere. */
 interface SessionError {
   readonly code?: string | undefined;
+  /** The system's, when nodemailer put its own in `code`. */
+  readonly originalCode?: string | undefined;
   readonly command?: string | undefined;
   readonly responseCode?: number | undefined;
 }
@@ -73,7 +78,7 @@ function runSession(settings: SmtpSettings, mail: Mail): Promise<MailResult> {
       resolve(result);
     };
     const fail = (error: SessionError): void => {
-      finish({ kind: 'failed', phase, errorCode: error.code ?? 'UNNAMED', replyCode: replyTo(phase, error) });
+      finish({ kind: 'failed', phase, errorCode: codeOf(error), replyCode: replyTo(phase, error) });
     };
     const abort = (): void => {
       fail({ code: 'ABORTED' });
@@ -155,6 +160,11 @@ function contentOf(bytes: Buffer, reach: (phase: 'content' | 'ended') => void): 
   return content.once('end', () => {
     reach('ended');
   });
+}
+
+/** nodemailer reports a certificate that is not trusted as trouble with the socket; it is an operator's matter. */
+function codeOf({ code, originalCode }: SessionError): string {
+  return code === 'ESOCKET' && TLS_CODE.test(originalCode ?? '') ? 'ETLS' : (code ?? 'UNNAMED');
 }
 
 /**

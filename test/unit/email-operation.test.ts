@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import type { OperationContext } from '../../src/index.js';
+import { emailOperation, type EmailParams, type EmailPolicy } from '../../src/providers/email.js';
+import type { Mail, MailResult } from '../../src/providers/smtp-transport.js';
+import { parseParams } from '../../src/operations/parse-params.js';
+import { isEnabled, prepareOnce, rulesOf } from '../../src/operations/ask-definition.js';
+import { startDeadline } from '../../src/operations/deadline.js';
+
+const PARAMS: EmailParams = {
+  template: 'order_paid',
+  to: 'ada@example.com',
+  orderId: 'o1',
+  amountMinor: '4200',
+  currency: 'usd',
+};
+
+function email(policy: EmailPolicy = 'resend', send?: (mail: Mail) => Promise<MailResult>) {
+  return emailOperation({
+    transport: { send: send ?? (() => Promise.resolve({ kind: 'accepted' })) },
+    from: 'The Shop <shop@shop.example>',
+    policies: { orderPaid: policy },
+    giveUpAfterMs: 1_000,
+  });
+}
+
+function contextOf(params: Partial<EmailParams> = {}): OperationContext<unknown> {
+  return {
+    operationKey: 'email:order-paid:t1:o1',
+    idempotencyKey: 'oncehook:00:1',
+    tenant: 't1',
+    params: { ...PARAMS, ...params },
+    createdAt: new Date('2026-01-02T03:04:05Z'),
+  };
+}
+
+async function prepared(params: Partial<EmailParams> = {}): Promise<{ bytes: Buffer; messageId: string }> {
+  const deadline = startDeadline(5_000, 0);
+  const message = await prepareOnce(email(), contextOf(params), deadline).finally(deadline.release);
+  if (message === null || !('bytes' in message)) throw new Error(`not prepared: ${JSON.stringify(message)}`);
+  return message;
+}
+
+/** The header lines of a message, unfolded. */
+function headersOf(bytes: Buffer): readonly string[] {
+  const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
+  return head.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
+}
+
+describe('an email', () => {
+  test('is built to the same bytes every time', async () => {
+    const [one, other] = [await prepared(), await prepared()];
+    expect(one.bytes.equals(other.bytes)).toBe(true);
+    expect(one.messageId).toBe(other.messageId);
+  });
+
+  test('has the headers that it should and no others', async () => {
+    const { bytes, messageId } = await prepared();
+    const headers = headersOf(bytes);
+    expect(messageId).toMatch(/^<[0-9a-f]{40}@shop\.example>$/);
+    expect(headers).toContain('From: The Shop <shop@shop.example>');
+    expect(headers).toContain('To: ada@example.com');
+    expect(headers).toContain('Subject: Order o1: payment received');
+    expect(headers).toContain(`Message-ID: ${messageId}`);
+    expect(headers).toContain('Date: Fri, 02 Jan 2026 03:04:05 +0000');
+    expect(headers).toContain('Auto-Submitted: auto-generated');
+    expect(headers.map((header) => header.split(':')[0]).sort()).toEqual([
+      'Auto-Submitted', 'Content-Type', 'Date', 'From', 'MIME-Version', 'Message-ID', 'Subject', 'To',
+    ]); // prettier-ignore
+  });
+
+  test('says the amount in its own currency, as text and as HTML', async () => {
+    const { bytes } = await prepared({ amountMinor: '5000', currency: 'jpy' });
+    expect(bytes.toString('latin1').match(/payment of 5000 JPY for order o1/g)).toHaveLength(2);
+    expect((await prepared()).bytes.toString('latin1')).toContain('42.00 USD');
+    expect((await prepared({ amountMinor: 4200 })).bytes.toString('latin1')).toContain('42.00 USD');
+  });
+
+  test('shows a hostile order ID without obeying it', async () => {
+    const { bytes } = await prepared({ orderId: 'o1\r\nBcc: victim@example.com\r\n\r\n<script>alert(1)</script>' });
+    const text = bytes.toString('latin1');
+    expect(headersOf(bytes).filter((header) => /^bcc/i.test(header))).toEqual([]);
+    expect(text).not.toMatch(/^bcc:/im);
+    // Quoted-printable may break a line, not a tag's bracket.
+    const html = text.slice(text.indexOf('text/html')).replaceAll('=\r\n', '');
+    expect(html).not.toContain('<script>');
+    expect(html).toContain('&lt;script&gt;');
+  });
+
+  test.each(['\u202egnp.exe', 'a\u0000b', 'a\u2028b', 'a\ud800b', 'a\u0085b'])(
+    'shows %j by a mark',
+    async (orderId) => {
+      const { bytes } = await prepared({ orderId });
+      const encoded = /^Subject: (.*)$/m.exec(headersOf(bytes).join('\n'))?.[1] ?? '';
+      expect(encoded).toMatch(/=\?UTF-8\?Q\?.*=EF=BF=BD/i);
+    },
+  );
+
+  test.each(['a@example.com, victim@example.com', '"victim@example.net x"@example.com', 'root@localhost', ''])(
+    'to %j is refused before anything is built',
+    async (to) => {
+      const deadline = startDeadline(5_000, 0);
+      const answer = await prepareOnce(email(), contextOf({ to }), deadline).finally(deadline.release);
+      expect(answer).toEqual({ kind: 'refused', code: 'invalid_recipient' });
+    },
+  );
+
+  test('takes the parameters that a handler may give and no others', async () => {
+    const kindOf = async (value: unknown): Promise<string> => (await parseParams(email(), value)).kind;
+    expect(await kindOf(PARAMS)).toBe('ok');
+    expect(await kindOf({ ...PARAMS, amountMinor: 4200 })).toBe('ok');
+    // A customer's address never undoes the payment, however bad.
+    expect(await kindOf({ ...PARAMS, to: 'a@example.com>\r\nRCPT TO:<victim@example.com' })).toBe('ok');
+    for (const bad of [
+      { ...PARAMS, template: 'other' },
+      { ...PARAMS, template: 'constructor' },
+      { ...PARAMS, amountMinor: 42.5 },
+      { ...PARAMS, amountMinor: -1 },
+      { ...PARAMS, amountMinor: '1e3' },
+      { ...PARAMS, currency: 'USD' },
+      { ...PARAMS, orderId: '' },
+      { ...PARAMS, to: null },
+      null,
+    ]) {
+      expect(await kindOf(bad)).toBe('invalid');
+    }
+  });
+
+  test('follows its policy', () => {
+    expect(rulesOf(email('resend'), PARAMS)).toEqual({ policy: 'resend', keyTtlMs: 0, giveUpAfterMs: 1_000 });
+    expect(rulesOf(email('hold'), PARAMS).policy).toBe('hold');
+    expect(isEnabled(email('hold'), PARAMS)).toBe(true);
+    expect(isEnabled(email('off'), PARAMS)).toBe(false);
+    expect(rulesOf(email('off'), PARAMS).policy).toBe('hold');
+  });
+
+  test('goes to one recipient, from the address alone, with the stored bytes', async () => {
+    const mails: Mail[] = [];
+    const definition = email('hold', (mail) => {
+      mails.push(mail);
+      return Promise.resolve({ kind: 'accepted' });
+    });
+    const message = { bytes: Buffer.from('stored'), messageId: '<1@shop.example>' };
+    const signal = new AbortController().signal;
+    const answer = await definition.perform({ ...contextOf(), message, firstSentAt: new Date(), signal });
+    expect(answer).toEqual({ kind: 'confirmed' });
+    expect(mails).toEqual([{ from: 'shop@shop.example', to: 'ada@example.com', bytes: message.bytes, signal }]);
+  });
+
+  test('without its stored message is a human matter', async () => {
+    const attempt = { ...contextOf(), message: null, firstSentAt: new Date(), signal: new AbortController().signal };
+    expect(await email().perform(attempt)).toEqual({ kind: 'park', code: 'message_missing' });
+  });
+
+  test('refuses a sender that is not one address', () => {
+    expect(() =>
+      emailOperation({
+        transport: { send: () => Promise.resolve({ kind: 'accepted' }) },
+        from: 'a@example.com, b@example.com',
+        policies: { orderPaid: 'hold' },
+        giveUpAfterMs: 1,
+      }),
+    ).toThrow(TypeError);
+  });
+});
