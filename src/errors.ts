@@ -35,7 +35,7 @@ export class DeadlineError extends OncehookError {
 
 /** A handler did something that no retry can mend: threw, hung, or answered outside the closed union. */
 export class HandlerDefectError extends OncehookError {
-  readonly code: 'handler_threw' | 'handler_timeout' | 'handler_nonsense' | 'operation_conflict';
+  readonly code: 'handler_threw' | 'handler_timeout' | 'handler_nonsense';
 
   constructor(code: HandlerDefectError['code'], message: string, options?: ErrorOptions) {
     super(message, options);
