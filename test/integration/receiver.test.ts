@@ -300,6 +300,18 @@ describe('the size of a body', () => {
   });
 });
 
+describe('a sender that is still sending when it is refused', () => {
+  test('reads the answer and an end, not a reset', async () => {
+    const receiver = await start();
+    const head = 'POST /webhooks/stripe HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n';
+    for (let round = 0; round < 10; round += 1) {
+      const body = Buffer.alloc(3_000_000, 'x');
+      const answer = await sendRaw(receiver.port, [{ bytes: head, waitMs: 20 }, { bytes: body }], { answers: 2 });
+      expect(answer).toMatchObject({ statuses: [413], ending: 'closed' });
+    }
+  });
+});
+
 describe('requests that are refused', () => {
   test('leave one line each, up to ten a second, and a count of the rest', async () => {
     const receiver = await start();
@@ -334,6 +346,16 @@ describe('requests that are refused', () => {
     });
     expect(answers[0]!.headers['content-type']).toBe('application/problem+json');
   });
+
+  test.each(['/Webhooks/stripe', '/webhooks/stripe/', '/webhooks', '/webhooks/stripe/x', '/', '/HEALTHZ'])(
+    'for %s are not found',
+    async (path) => {
+      const receiver = await start();
+      const answer = await send(receiver.port, { path, body: 'x' });
+      expect(answer.status).toBe(404);
+      expect(JSON.parse(answer.body)).toMatchObject({ code: 'not_found' });
+    },
+  );
 
   test.each(['a b', 'x'.repeat(129), 'a;b', '{}'])('do not have the request ID "%s" echoed', async (given) => {
     const receiver = await start();

@@ -51,6 +51,8 @@ export interface RawAnswer {
   /** Status of every answer, in order; interim ones (1xx) left out. */
   readonly statuses: readonly number[];
   readonly text: string;
+  /** How the connection ended: in order, by a reset, or by us. */
+  readonly ending: 'closed' | 'reset' | 'left';
   readonly ms: number;
 }
 
@@ -74,17 +76,22 @@ export async function sendRaw(
   const text = (): string => Buffer.concat(chunks).toString('latin1');
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   return new Promise((resolve) => {
-    const finish = (): void => {
+    const finish = (ending: RawAnswer['ending']): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve({ statuses: statusesIn(text()), text: text(), ms: performance.now() - startedAt });
+      resolve({ statuses: statusesIn(text()), text: text(), ending, ms: performance.now() - startedAt });
     };
-    const timer = setTimeout(finish, patienceMs);
+    const timer = setTimeout(finish, patienceMs, 'left');
     socket.on('data', (chunk) => {
       chunks.push(chunk);
-      if (hasWhole(text(), answers, head)) setTimeout(finish, 100);
+      if (hasWhole(text(), answers, head)) setTimeout(finish, 100, 'left');
     });
-    socket.on('error', finish).on('close', finish).on('end', finish);
+    socket.on('error', () => {
+      finish('reset');
+    });
+    socket.on('end', () => {
+      finish('closed');
+    });
     socket.on('connect', () => void write(socket, steps));
   });
 }
