@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, type ApplicationFailureOptions } from '@temporalio/common';
 import { errorCode, errorKind } from '../src/db/error-kinds.js';
 import { HandlerDefectError, OncehookError } from '../src/errors.js';
 
@@ -26,19 +26,26 @@ export function toActivityFailure(error: unknown, defects = 0): ApplicationFailu
   const code = error instanceof OncehookError ? error.code : errorCode(error);
   if (isDefect(error)) {
     const details: DefectDetails = { code, delayMs: DEFECT_DELAYS_MS[defects] ?? 0 };
-    return ApplicationFailure.create({
+    return withoutStack({
       message: `The handler failed (${code}); its text is in the inbox row's last_error`,
       type: DEFECT,
       nonRetryable: true,
       details: [details],
     });
   }
-  return ApplicationFailure.create({
+  return withoutStack({
     message: `Something that oncehook stands on failed (${code}); trying again`,
     type: INFRASTRUCTURE,
     nonRetryable: false,
     details: [{ code }],
   });
+}
+
+/** Frames name files of the machine and help nobody in a history; the log has those of the error itself. */
+function withoutStack(options: ApplicationFailureOptions): ApplicationFailure {
+  const failure = ApplicationFailure.create(options);
+  failure.stack = '';
+  return failure;
 }
 
 /** What a defect's failure carries; `null` for every other failure. */

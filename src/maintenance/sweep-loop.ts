@@ -10,7 +10,7 @@ export interface SweepLoopOptions {
 
 export interface SweepLoop {
   /** Resolves when the look under way is finished; may be called twice. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 const INTERVAL_MS = 1_000;

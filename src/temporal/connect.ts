@@ -24,7 +24,7 @@ const MAX_RECONNECT_BACKOFF_MS = 3_000;
 
 export interface TemporalClient {
   readonly client: Client;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** A client that connects at its first call, so that a process boots and serves while Temporal is down. */

@@ -16,10 +16,10 @@ export interface CreateWorkerOptions {
 /** A Temporal worker with the connection that it owns. */
 export interface RunningWorker {
   /** Polls until shut down; rejects when the worker fails. */
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
   /** Asks it to finish what it has begun; `run` resolves afterwards. */
-  shutdown(): void;
-  close(): Promise<void>;
+  readonly shutdown: () => void;
+  readonly close: () => Promise<void>;
 }
 
 /** How long an attempt under way may go on once the worker is asked to stop. */

@@ -8,10 +8,14 @@ import { WEBHOOK_EVENT_TYPE, WEBHOOK_SCOPE } from './search-attribute-keys.js';
 /** Starts and signals of oncehook's workflows, with the one start policy. */
 export interface WorkflowStarts {
   /** Starts an event's workflow; one that runs is left alone. */
-  startEvent(event: ProcessWebhookEventInput): Promise<void>;
+  readonly startEvent: (event: ProcessWebhookEventInput) => Promise<void>;
   /** Sends `replay` or `discard`; a closed or forgotten workflow is started by it. */
-  signalEvent(event: ProcessWebhookEventInput, signal: 'replay' | 'discard', input: unknown): Promise<void>;
-  startOperation(operationKey: string): Promise<void>;
+  readonly signalEvent: (
+    event: ProcessWebhookEventInput,
+    signal: 'replay' | 'discard',
+    input: unknown,
+  ) => Promise<void>;
+  readonly startOperation: (operationKey: string) => Promise<void>;
 }
 
 export interface WorkflowStartOptionsOfOurs {

@@ -34,7 +34,7 @@ async function orderRow(id: string): Promise<Record<string, unknown>> {
 }
 
 async function untilStatus(eventId: string, status: string): Promise<void> {
-  await until(`event ${eventId} is ${status}`, async () => (await row(eventId))['status'] === status, 20_000);
+  await until(`event ${eventId} is ${status}`, async () => (await row(eventId)).status === status, 20_000);
 }
 
 const mailKey = (order: string): string => `email:order-paid:default:${order}`;
@@ -85,13 +85,13 @@ describe('a payment of a registered order', () => {
 
 describe('a payment that contradicts its order', () => {
   const cases: [string, (event: PaymentEvent) => void][] = [
-    ['underpaid', (event) => (event.data.object['amount_received'] = 4199)],
-    ['overpaid', (event) => (event.data.object['amount_received'] = 9000)],
-    ['currency_mismatch', (event) => (event.data.object['currency'] = 'vnd')],
-    ['schema', (event) => (event.data.object['amount_received'] = '4200')],
-    ['schema', (event) => (event.data.object['amount_received'] = 42.5)],
-    ['malformed_order_id', (event) => (event.data.object.metadata['order_id'] = { id: 1 })],
-    ['account_mismatch', (event) => (event.data.object.metadata['tenant_id'] = 'somebody-else')],
+    ['underpaid', (event) => (event.data.object.amount_received = 4199)],
+    ['overpaid', (event) => (event.data.object.amount_received = 9000)],
+    ['currency_mismatch', (event) => (event.data.object.currency = 'vnd')],
+    ['schema', (event) => (event.data.object.amount_received = '4200')],
+    ['schema', (event) => (event.data.object.amount_received = 42.5)],
+    ['malformed_order_id', (event) => (event.data.object.metadata.order_id = { id: 1 })],
+    ['account_mismatch', (event) => (event.data.object.metadata.tenant_id = 'somebody-else')],
     ['unknown_order', (event) => (event.data.object.metadata = {})],
   ];
 
@@ -132,7 +132,7 @@ describe('a payment before its order', () => {
   it('waits, then is applied when the order comes', async () => {
     const order = `order_${token()}`;
     const { eventId } = await start(paymentEvent(order));
-    await until('it waits', async () => (await row(eventId))['waiting_since'] !== null);
+    await until('it waits', async () => (await row(eventId)).waiting_since !== null);
     expect(await row(eventId)).toMatchObject({ status: 'pending', last_error: 'unknown_order' });
     await registerOrder(database, order);
     expect(await core.handle(eventId).result()).toMatchObject({ outcome: 'applied' });
@@ -147,7 +147,7 @@ describe('a payment before its order', () => {
     expect(await handle.query('status')).toMatchObject({ status: 'quarantined', reason: 'unknown_order' });
 
     await handle.signal('replay', { by: 'ana', reason: 'still missing' });
-    await until('the replay waits anew', async () => (await row(eventId))['status'] === 'pending');
+    await until('the replay waits anew', async () => (await row(eventId)).status === 'pending');
     await untilStatus(eventId, 'quarantined');
 
     await registerOrder(database, order);
@@ -179,7 +179,7 @@ describe('a payment before its order', () => {
 describe('signals', () => {
   async function quarantined(): Promise<string> {
     const { eventId } = await start(
-      paymentEvent(await registerOrder(database), (event) => (event.data.object['amount_received'] = 1)),
+      paymentEvent(await registerOrder(database), (event) => (event.data.object.amount_received = 1)),
     );
     await untilStatus(eventId, 'quarantined');
     return eventId;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { inertCheckpoints } from '../../src/checkpoints.js';
@@ -35,6 +35,9 @@ export interface CoreWorkerOptions {
   readonly wait?: WaitPolicy;
   readonly fetch?: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
 }
+
+// Tests make activities fail on purpose; a process may have one runtime, so it is said before the first connection.
+Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 /** Shorter than a user's, so that a whole wait fits into a test; Temporal's own floor is one second. */
 const SHORT_WAITS: WaitPolicy = { firstWaitMs: 1_000, maxWaitMs: 2_000, horizonMs: 3_000 };
