@@ -15,10 +15,11 @@ export interface TemporalOptions {
   readonly dir: string;
   /** A `temporal` program, as `findTemporalCli` gives it. */
   readonly cli: string;
-  /** Demanded: the start fails when it is taken. Without it: the port of last time, else 7233, else any that is free. */
+  /** Demanded: the start fails when it is taken. Without it: the port of last time, else the preferred, else any free one. */
   readonly port?: number;
-  /** The same for the web UI, 8233. */
+  /** The same for the web UI. */
   readonly uiPort?: number;
+  readonly preferred?: { readonly port: number; readonly uiPort: number };
   /** Further arguments of `temporal server start-dev`. */
   readonly extraArgs?: readonly string[];
   readonly onProgress?: Progress;
@@ -128,8 +129,8 @@ function hasOurArgs(found: Server, plan: Plan, { port = found.port, uiPort = fou
 
 async function startAnew(plan: Plan, demanded: TemporalOptions): Promise<Server> {
   for (let attempt = 1; ; attempt++) {
-    const port = await choosePort(demanded.port, join(plan.dir, 'port'), 7233);
-    const uiPort = await choosePort(demanded.uiPort, join(plan.dir, 'ui-port'), 8233);
+    const port = await choosePort(demanded.port, join(plan.dir, 'port'), demanded.preferred?.port);
+    const uiPort = await choosePort(demanded.uiPort, join(plan.dir, 'ui-port'), demanded.preferred?.uiPort);
     try {
       return await launch(plan, port, uiPort);
     } catch (error) {
@@ -139,8 +140,8 @@ async function startAnew(plan: Plan, demanded: TemporalOptions): Promise<Server>
   }
 }
 
-async function choosePort(demanded: number | undefined, file: string, preferred: number): Promise<number> {
-  if (demanded === undefined) return stablePort(file, [preferred]);
+async function choosePort(demanded: number | undefined, file: string, preferred: number | undefined): Promise<number> {
+  if (demanded === undefined) return stablePort(file, preferred === undefined ? [] : [preferred]);
   if (await isPortFree(demanded)) return demanded;
   throw new DevStackError(
     `Port ${demanded}, wanted for Temporal, is in use: stop what listens there or choose another port.`,

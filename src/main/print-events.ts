@@ -1,4 +1,5 @@
 import type { EventDetails, EventListing } from '../admin/find-events.js';
+import { alignColumns } from './align-columns.js';
 
 /** One JSON document on stdout; logs go elsewhere. */
 export function printDocument(document: unknown): void {
@@ -53,12 +54,5 @@ function standing({ status, outcome, reason }: EventListing): string {
 }
 
 function printColumns(rows: readonly (readonly string[])[]): void {
-  const widths = rows.reduce<number[]>(
-    (known, row) => row.map((cell, column) => Math.max(cell.length, known[column] ?? 0)),
-    [],
-  );
-  for (const row of rows) {
-    const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-    process.stdout.write(`${line.trimEnd()}\n`);
-  }
+  for (const line of alignColumns(rows)) process.stdout.write(`${line}\n`);
 }

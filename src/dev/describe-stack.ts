@@ -1,0 +1,64 @@
+import { relative } from 'node:path';
+import { alignColumns } from '../main/align-columns.js';
+import type { DemoResult } from './demo.js';
+import type { Stack } from './stack.js';
+import type { TemporalAccess } from './provide-temporal.js';
+
+/** The demonstration's table: one line per scenario, the workflow's link last, where wrapping does no harm. */
+export function demoTable(results: readonly DemoResult[], temporal: TemporalAccess): string[] {
+  const head = ['EVENT', 'ANSWER', 'INBOX', 'ORDER', 'EFFECTS', 'WORKFLOW'];
+  return alignColumns([head, ...results.map((result) => demoRow(result, temporal))]);
+}
+
+function demoRow(
+  { scenario, answers, event, orderStatus, workflowId }: DemoResult,
+  temporal: TemporalAccess,
+): string[] {
+  const effects = event.operations.map(
+    ({ operationKey, status }) => `${operationKey.split(':', 2).join(':')} ${status}`,
+  );
+  return [
+    scenario.title,
+    answers,
+    [event.status, event.outcome, event.reason].filter((part) => part !== null).join('/'),
+    orderStatus ?? '-',
+    effects.length === 0 ? '-' : effects.join(', '),
+    workflowLink(workflowId, temporal),
+  ];
+}
+
+/** Where everything is, and the two lines that people ask for next. */
+export function stackGuide(
+  stack: Stack,
+  ports: { receiverAdmin: number; workerAdmin: number },
+  dir: string,
+  replayId?: string,
+): string[] {
+  const { receiverUrl, temporal, databaseUrl, mailDir } = stack;
+  const webhookUrl = `${receiverUrl}/webhooks/stripe`;
+  return alignColumns([
+    ['webhooks', webhookUrl],
+    ['ready', `${receiverUrl}/readyz`],
+    [
+      'metrics',
+      `http://127.0.0.1:${ports.receiverAdmin}/metrics (receiver), http://127.0.0.1:${ports.workerAdmin}/metrics (worker)`,
+    ],
+    ['Temporal UI', temporal.uiUrl ?? `that of the server at ${temporal.address}, namespace ${temporal.namespace}`],
+    ['database', databaseUrl],
+    ['mail', `${relative('', mailDir)}/*.eml`],
+    ['logs', `${relative('', dir)}/receiver.log, ${relative('', dir)}/worker.log`],
+    ['from Stripe', `stripe listen --forward-to ${webhookUrl}`],
+    ['', 'then start with STRIPE_WEBHOOK_SECRET set to the secret that it prints'],
+    ['replay', replayCommand(temporal, replayId ?? 'WORKFLOW_ID')],
+  ]);
+}
+
+/** A workflow's page; its IDs are of an alphabet that needs no escaping in a path. */
+function workflowLink(workflowId: string, { uiUrl, namespace }: TemporalAccess): string {
+  return uiUrl === undefined ? workflowId : `${uiUrl}/namespaces/${namespace}/workflows/${workflowId}`;
+}
+
+function replayCommand({ cli = 'temporal', address, namespace }: TemporalAccess, workflowId: string): string {
+  const target = `--address ${address} --namespace ${namespace} --workflow-id '${workflowId}'`;
+  return `${cli} workflow signal ${target} --name replay --input '{"by":"me","reason":"put right"}'`;
+}

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { relative } from 'node:path';
+import { runDemo } from './demo.js';
+import { demoTable, stackGuide } from './describe-stack.js';
+import { openDevDir, type DevDir } from './dev-dir.js';
+import { readDevSettings, type DevSettings } from './dev-settings.js';
+import { startStack, type Stack } from './stack.js';
+
+/** A second signal this soon is the same Ctrl-C: npm passes on what the terminal has sent to us already. */
+const SAME_SIGNAL_MS = 1500;
+
+/**
+ * What `oncehook dev` and `npm start` do: the whole stack, then the demonstration unless `demo` is false; it stays up until SIGINT,
+ * SIGTERM or SIGHUP. True when it ended because it was told to, false when a part could not be kept running.
+ * @throws DevStackError and ConfigError, whose messages are for the person at the terminal.
+ */
+export async function runDev({ demo }: { readonly demo: boolean }): Promise<boolean> {
+  process.stdout.on('error', () => undefined); // the terminal was closed; there is still a stack to stop
+  const told = listenForStop();
+  const dir = openDevDir(process.env.ONCEHOOK_DEV_DIR ?? '');
+  try {
+    const settings = await readDevSettings(process.env, dir);
+    await runStack(settings, dir, demo, told);
+    return told.aborted;
+  } catch (error) {
+    if (!told.aborted) throw error;
+    say('stopped before it was up');
+    return true;
+  } finally {
+    dir.release();
+  }
+}
+
+async function runStack(settings: DevSettings, dir: DevDir, demo: boolean, told: AbortSignal): Promise<void> {
+  const hopeless = new AbortController();
+  const onHopeless = (line: string): void => {
+    say(`${line}: stopping. The logs are in ${relative('', dir.path)}.`);
+    hopeless.abort();
+  };
+  const signal = AbortSignal.any([told, hopeless.signal]);
+  const stack = await startStack({ dir, ...settings, onProgress: say, onHopeless, signal });
+  try {
+    const replayId = demo ? await demonstrate(stack, settings, signal) : undefined;
+    print(['', ...stackGuide(stack, settings.ports, dir.path, replayId), '']);
+    say('running; Ctrl-C stops everything');
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    await stack.stop();
+    say('stopped');
+  }
+}
+
+/** The ID of the workflow that waits for an operator, if one does. */
+async function demonstrate(
+  stack: Stack,
+  { demoSource }: DevSettings,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (demoSource === undefined) {
+    say('no demonstration: the configuration has no source "stripe" of test events for the orders handlers');
+    return undefined;
+  }
+  say('sending signed events to ourselves');
+  const { receiverUrl, databaseUrl, temporal } = stack;
+  const results = await runDemo({ webhookUrl: `${receiverUrl}/webhooks/stripe`, databaseUrl, signal, ...demoSource });
+  print(['', ...demoTable(results, temporal)]);
+  return results.find(({ event }) => event.status === 'quarantined')?.workflowId;
+}
+
+/** Aborted at the first signal; whoever sends another one later has lost patience. */
+function listenForStop(): AbortSignal {
+  const stop = new AbortController();
+  let firstAt = 0;
+  const onSignal = (): void => {
+    if (firstAt === 0) {
+      firstAt = Date.now();
+      say('stopping');
+      stop.abort();
+    } else if (Date.now() - firstAt > SAME_SIGNAL_MS) {
+      say('leaving at once; the next start cleans up');
+      process.exit(1);
+    }
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal);
+  return stop.signal;
+}
+
+function say(line: string): void {
+  print([`[oncehook] ${line}`]);
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
+import { migrate } from '../db/migrate.js';
+import { DevStackError } from '../errors.js';
+import { createLogger } from '../observability/logger.js';
+import { startService, stopServiceLeftBehind } from './child-service.js';
+import type { DevDir } from './dev-dir.js';
+import { keepRunning, type Part } from './keep-running.js';
+import { startMailSink } from './mail-sink.js';
+import { isPortFree, stablePort } from './ports.js';
+import { startPostgres, type RunningPostgres } from './postgres.js';
+import type { Progress } from './progress.js';
+import { provideTemporal, type TemporalAccess } from './provide-temporal.js';
+
+/** The whole of oncehook on one machine, and where to find its parts. */
+export interface Stack {
+  /** Without a slash at the end. */
+  readonly receiverUrl: string;
+  /** The superuser's. */
+  readonly databaseUrl: string;
+  readonly temporal: TemporalAccess;
+  /** Every message sent is a file in this folder. */
+  readonly mailDir: string;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly dir: DevDir;
+  /** For the services too, with what they need and we do not provide: secrets, the sender of mail. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly ports: StackPorts;
+  readonly onProgress: Progress;
+  /** Told one line when a part cannot be kept running. */
+  readonly onHopeless: (line: string) => void;
+  /** Breaks off a start; what has been started by then is stopped. */
+  readonly signal: AbortSignal;
+}
+
+export interface StackPorts {
+  /** What the receiver listens on. */
+  readonly host: string;
+  /** What reaches it from here, in a URL. */
+  readonly reachableHost: string;
+  readonly receiver: number;
+  readonly receiverAdmin: number;
+  readonly workerAdmin: number;
+}
+
+const DATABASE = 'oncehook';
+const READY_WITHIN_MS = 60_000;
+const ROLES = ['worker', 'receiver'] as const;
+
+/** Starts PostgreSQL, Temporal, the mail sink, the migrated schema, worker and receiver; done when all of them work. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const started: Stoppable[] = [];
+  try {
+    return await startParts(options, started);
+  } catch (error) {
+    await stopAll(started);
+    throw error;
+  }
+}
+
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+async function startParts(options: StackOptions, started: Stoppable[]): Promise<Stack> {
+  const { dir, ports, onProgress, signal } = options;
+  for (const role of ROLES) await stopServiceLeftBehind({ role, dir: dir.path });
+  await refuseTakenPorts(ports);
+  const { postgres, temporal } = await startServers(options, started);
+  signal.throwIfAborted();
+
+  const databaseUrl = postgres.url(DATABASE);
+  await prepareDatabase(postgres.url(), databaseUrl, onProgress);
+  const mailPort = await stablePort(join(dir.path, 'mail-port'), [1025]);
+  const mail = await startMailSink({ dir: join(dir.path, 'mail'), port: mailPort });
+  started.push(mail);
+
+  const env = { ...temporal.env, DATABASE_URL: databaseUrl, SMTP_URL: mail.url };
+  for (const role of ROLES) started.push(await startRole(role, env, options));
+  const receiverUrl = `http://${ports.reachableHost}:${ports.receiver}`;
+  await untilReady(`${receiverUrl}/readyz`, signal);
+  return {
+    receiverUrl,
+    databaseUrl,
+    temporal,
+    mailDir: mail.dir,
+    stop: () => stopAll(started),
+  };
+}
+
+/** Both at once: neither needs the other, and each takes seconds. When one fails the other is not waited for in vain. */
+async function startServers(
+  options: StackOptions,
+  started: Stoppable[],
+): Promise<{ postgres: RunningPostgres; temporal: TemporalAccess }> {
+  const { dir, env, onProgress } = options;
+  const failure = new AbortController();
+  const signal = AbortSignal.any([options.signal, failure.signal]);
+  const startDatabase = async (): Promise<RunningPostgres> => {
+    const start = (port?: number): Promise<RunningPostgres> =>
+      startPostgres({ dir: join(dir.path, 'postgres'), env, onProgress, ...(port === undefined ? {} : { port }) });
+    const server = await start();
+    started.push(keepRunning(server, { name: 'PostgreSQL', restart: ({ port }) => start(port), ...options }));
+    onProgress(`PostgreSQL 18 ready on port ${server.port}`);
+    return server;
+  };
+  const startWorkflows = async (): Promise<TemporalAccess> => {
+    const access = await provideTemporal({ dir: join(dir.path, 'temporal'), env, onProgress, signal });
+    if (access.own === undefined) return access;
+    started.push(keepRunning(access.own.running, { name: 'Temporal', restart: access.own.restart, ...options }));
+    onProgress(`Temporal ready at ${access.address}`);
+    return access;
+  };
+  const failOther = (error: unknown): never => {
+    failure.abort(error);
+    throw error;
+  };
+  const results = await Promise.allSettled([startDatabase().catch(failOther), startWorkflows().catch(failOther)]);
+  failure.signal.throwIfAborted();
+  const [postgres, temporal] = results;
+  if (postgres.status === 'rejected') throw postgres.reason;
+  if (temporal.status === 'rejected') throw temporal.reason;
+  return { postgres: postgres.value, temporal: temporal.value };
+}
+
+async function startRole(
+  role: (typeof ROLES)[number],
+  env: NodeJS.ProcessEnv,
+  options: StackOptions,
+): Promise<Stoppable> {
+  const { dir, ports, onProgress, signal } = options;
+  const adminPort = role === 'worker' ? ports.workerAdmin : ports.receiverAdmin;
+  const serviceEnv = { ...env, HOST: ports.host, PORT: String(ports.receiver), ADMIN_PORT: String(adminPort) };
+  const start = (): Promise<Part> =>
+    startService({ role, env: serviceEnv, dir: dir.path, onTrouble: onProgress, signal });
+  const part = await start();
+  onProgress(`${role} ready`);
+  return keepRunning(part, { name: role, restart: start, ...options });
+}
+
+async function refuseTakenPorts({ receiver, receiverAdmin, workerAdmin }: StackPorts): Promise<void> {
+  const wanted = [
+    { port: receiver, what: 'the receiver', variable: 'PORT' },
+    { port: receiverAdmin, what: "the receiver's metrics", variable: 'ADMIN_PORT' },
+    { port: workerAdmin, what: "the worker's metrics (the receiver's plus one)", variable: 'ADMIN_PORT' },
+  ];
+  for (const { port, what, variable } of wanted) {
+    if (await isPortFree(port)) continue;
+    throw new DevStackError(
+      `Port ${port}, wanted for ${what}, is in use: stop what listens there, or set ${variable} to another one.`,
+    );
+  }
+}
+
+async function prepareDatabase(adminUrl: string, url: string, onProgress: Progress): Promise<void> {
+  const admin = new Client({ connectionString: adminUrl });
+  await admin.connect();
+  try {
+    const { rowCount } = await admin.query('select from pg_database where datname = $1', [DATABASE]);
+    if (rowCount === 0) await admin.query(`create database ${DATABASE}`);
+  } finally {
+    await admin.end();
+  }
+  const { applied } = await migrate({ url, log: createLogger('silent', 'dev') });
+  if (applied.length > 0) onProgress(`applied ${applied.length} migrations`);
+}
+
+/** Ready once is enough: from then on the receiver is kept running. */
+async function untilReady(url: string, signal: AbortSignal): Promise<void> {
+  const within = AbortSignal.timeout(READY_WITHIN_MS);
+  for (;;) {
+    const answer = await fetch(url, { signal }).catch(() => undefined);
+    if (answer?.status === 200) return;
+    signal.throwIfAborted();
+    if (within.aborted) {
+      throw new DevStackError(
+        `${url} does not say that the receiver is ready: see receiver.log in the stack's folder.`,
+      );
+    }
+    await pause(100);
+  }
+}
+
+/** The last first: nothing is accepted any more that nobody would carry on. */
+async function stopAll(started: readonly Stoppable[]): Promise<void> {
+  for (const part of [...started].reverse()) await part.stop();
+}
