@@ -10,6 +10,7 @@ import { emailOperation, type EmailParams, type EmailPolicy } from '../../src/pr
 import { createSmtpTransport } from '../../src/providers/smtp-transport.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
 import { startSmtpSink, type SinkBehaviour, type SmtpSink } from '../support/smtp-sink.js';
+import { until } from '../support/until.js';
 import { hostileBodies } from '../support/vectors.js';
 
 const KEY = operationKey('email', 'order-paid', 't1', 'o1');
@@ -159,7 +160,8 @@ describe('a mail', () => {
       expect(await untilSettled(attempt)).toBe('refused');
       await attempt();
       await attempt();
-      await expect.poll(() => sink.sessions().length).toBe(1);
+      await until('the session is in the ledger', () => sink.sessions().length > 0);
+      expect(sink.sessions()).toHaveLength(1);
       expect(sink.accepted()).toEqual([]);
     },
   );
@@ -208,7 +210,7 @@ describe('an answer that is lost', () => {
     ['half a reply', 'torn-reply:451', 0],
   ])('%s: hold sends no second copy and asks an operator', async (_what, behaviour, accepted) => {
     await sink.script(behaviour);
-    const attempt = await planned(email('hold'), { limits: { attemptMs: 700 } });
+    const attempt = await planned(email('hold'), { limits: { attemptMs: 2_500 } });
     expect(await untilSettled(attempt)).toBe('parked');
     expect(await attempt()).toEqual({ kind: 'settled', status: 'parked' });
     expect(sink.accepted()).toHaveLength(accepted);
@@ -222,7 +224,7 @@ describe('an answer that is lost', () => {
     ['half a reply', 'torn-reply:451', 1],
   ])('%s: resend sends the same bytes under the same Message-ID', async (_what, behaviour, accepted) => {
     await sink.script(behaviour);
-    const attempt = await planned(email('resend'), { limits: { attemptMs: 700 } });
+    const attempt = await planned(email('resend'), { limits: { attemptMs: 2_500 } });
     expect(await untilSettled(attempt)).toBe('confirmed');
     expect(sink.accepted()).toHaveLength(accepted);
     expectOneMessage();

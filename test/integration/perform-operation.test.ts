@@ -14,6 +14,7 @@ import {
 import { anyParams } from '../support/any-params.js';
 import { createGate } from '../support/gate.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
+import { until } from '../support/until.js';
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -209,7 +210,7 @@ describe('an attempt', () => {
           }),
         'hold',
       ),
-      { limits: { attemptMs: 200, graceMs: 100 } },
+      { limits: { attemptMs: 1_000, graceMs: 200 } },
     );
     expect(await attempt()).toEqual({ kind: 'settled', status: 'parked' });
     expect(aborted).toBe(true);
@@ -225,7 +226,7 @@ describe('an attempt', () => {
         }),
       'hold',
     );
-    const attempt = await planned(definition, { limits: { attemptMs: 200, graceMs: 2_000 } });
+    const attempt = await planned(definition, { limits: { attemptMs: 1_000, graceMs: 4_000 } });
     expect(await attempt()).toMatchObject({ kind: 'again', status: 'planned' });
   });
 
@@ -422,7 +423,7 @@ describe('two attempts at once', () => {
     const attempt = await planned(kind(perform, policy, { reconcile }));
     const answers: string[] = [];
     const all = Array.from({ length: 3 }, () => attempt().then(({ kind }) => answers.push(kind)));
-    await expect.poll(() => answers).toEqual(['again', 'again']);
+    await until('the other two have given way', () => answers.length === 2);
     gate.open();
     await Promise.all(all);
     expect(answers).toEqual(['again', 'again', 'settled']);
@@ -470,22 +471,20 @@ describe('two attempts at once', () => {
   test('of which the first slept past its time: it wakes, sends nothing, and says so', async () => {
     const gate = createGate();
     const { calls, perform } = otherSide(CONFIRMED);
-    let asleep = true;
-    const checkpoints: CheckpointHook = (name) => {
-      if (!asleep || name !== 'operation.intent-stored') return Promise.resolve();
-      asleep = false;
-      return gate.pass();
-    };
-    const attempt = await planned(kind(perform, 'hold'), { checkpoints, limits: { attemptMs: 150, graceMs: 50 } });
-    const first = attempt();
+    const definition = kind(perform, 'hold');
+    const checkpoints: CheckpointHook = (name) =>
+      name === 'operation.intent-stored' ? gate.pass() : Promise.resolve();
+    const sleeper = await planned(definition, { checkpoints, limits: { attemptMs: 100, graceMs: 50 } });
+    const other = bench.performer({ definitions: [definition] });
+    const first = sleeper();
     await gate.reached;
     await bench.age(KEY, DEAD_MS);
-    expect(await attempt()).toEqual({ kind: 'settled', status: 'parked' });
-    await new Promise((resolve) => setTimeout(resolve, 200)); // The attempt's own time must pass on its own clock.
+    expect(await other({ operationKey: KEY })).toEqual({ kind: 'settled', status: 'parked' });
+    await new Promise((resolve) => setTimeout(resolve, 150)); // The first one's time must pass on its own clock.
     gate.open();
     expect(await first).toMatchObject({ kind: 'again', status: 'planned' });
     expect(calls).toEqual([]);
-    expect(await attempt()).toEqual({ kind: 'settled', status: 'confirmed' });
+    expect(await other({ operationKey: KEY })).toEqual({ kind: 'settled', status: 'confirmed' });
     expect(calls).toHaveLength(1);
   });
 

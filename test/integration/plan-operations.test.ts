@@ -7,6 +7,7 @@ import { planOperations } from '../../src/operations/plan-operations.js';
 import { createOperationRegistry } from '../../src/operations/registry.js';
 import { anyParams } from '../support/any-params.js';
 import { openOperationsBench, sha256Hex, type OperationsBench } from '../support/operations-bench.js';
+import { until } from '../support/until.js';
 
 const EVENT = { scope: 'stripe:acct_1:live', eventId: 'evt_1' };
 
@@ -198,7 +199,7 @@ describe('planning', () => {
 
   async function waitUntilBlocked(): Promise<void> {
     const blocked = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    await expect.poll(async () => (await bench.pool.query(blocked)).rowCount).toBe(1);
+    await until('the second plan waits for a lock', async () => (await bench.pool.query(blocked)).rowCount === 1);
   }
 });
 

@@ -38,6 +38,7 @@ const server = createServer((socket) => {
   say('220 sink ESMTP');
 
   socket.on('data', (chunk) => {
+    if (inContent && stopsInContent()) return stopReading();
     buffered = Buffer.concat([buffered, chunk]);
     if (inContent) readContent();
     else readCommands();
@@ -81,10 +82,16 @@ const server = createServer((socket) => {
     inContent = true;
     say('354 go on');
     if (is('accept-early')) say('250 2.0.0 already');
-    // Reads nothing more, so that the sender's buffers fill before the final dot.
-    if (!is('cut-in-content') && !is('hang-in-content') && !is('accept-early')) return;
+  }
+
+  function stopsInContent() {
+    return is('cut-in-content') || is('hang-in-content') || is('accept-early');
+  }
+
+  /** The content has begun; from here on the sender's buffers fill, and its final dot cannot come. */
+  function stopReading() {
     socket.pause();
-    setTimeout(() => socket.destroy(), is('hang-in-content') ? 1_000 : 200);
+    setTimeout(() => socket.destroy(), is('cut-in-content') ? 200 : 2_000);
   }
 
   function readContent() {
