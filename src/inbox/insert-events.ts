@@ -66,9 +66,10 @@ export async function insertEvents(
 }
 
 // `not exists` is what keeps a duplicate from waiting: `on conflict do nothing` alone waits for any transaction that
-// has updated the row. `on conflict` is for the row that another batch commits meanwhile. The order must be the
-// statement's own, or two batches with the same keys in different order would wait for each other; payloads follow it,
-// since they join what was inserted.
+// has updated the row. Its `offset 0` keeps it a look into the index per row: as a join the planner would read a table
+// of up to some ten thousand rows whole. `on conflict` is for the row that another batch commits meanwhile. The order
+// must be the statement's own, or two batches with the same keys in different order would wait for each other; payloads
+// follow it, since they join what was inserted.
 const INSERT_EVENTS = `
   with incoming as (
     select source_scope, event_id, source, event_type, status, outcome, reason, request_id,
@@ -90,7 +91,8 @@ const INSERT_EVENTS = `
      where not exists (
              select from oncehook.webhook_inbox stored
               where stored.source_scope = incoming.source_scope
-                and stored.event_id = incoming.event_id)
+                and stored.event_id = incoming.event_id
+             offset 0)
      order by source_scope, event_id
         on conflict (source_scope, event_id) do nothing
     returning source_scope, event_id
