@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sendRaw, send, type RawStep } from '../support/http-client.js';
-import { startReceiver, type RunningReceiver } from '../support/running-receiver.js';
+import { liveBytes } from '../support/heap.js';
+import { deliver, sendRaw, send, type RawStep } from '../support/http-client.js';
+import { SECRET, startReceiver, type RunningReceiver } from '../support/running-receiver.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { hostileRequests, type HostileRequest } from '../support/vectors.js';
 
@@ -43,15 +44,31 @@ describe('after all of them', () => {
     expect((await receiver.metrics.bodyBytesInMemory.get()).values).toMatchObject([{ value: 0 }]);
   });
 
-  test('nothing is stored', async () => {
-    expect(await database.rows('select from oncehook.webhook_inbox')).toEqual([]);
-  });
-
   test('no line of the log holds what a caller wrote', () => {
     const log = JSON.stringify(receiver.lines);
     for (const written of ['evt_1', 'nope', '__proto__', 'constructor', 'Set-Cookie', 'evil', 'aaaaaaaaaa']) {
       expect(log).not.toContain(written);
     }
+  });
+
+  test('its memory is flat', async () => {
+    const quick = hostileRequests().filter(({ group, name }) => group !== 'slow' && name !== 'method-HEAD');
+    const large = Buffer.alloc(1024 * 1024, '[');
+    const round = async (): Promise<void> => {
+      await Promise.all(quick.map((request) => sendRaw(receiver.port, stepsOf(request), { patienceMs: 1_000 })));
+      await send(receiver.port, { body: large });
+      await deliver(receiver.port, SECRET, large);
+    };
+    for (let warmUp = 0; warmUp < 3; warmUp += 1) await round();
+    receiver.lines.length = 0;
+    const before = liveBytes();
+    for (let again = 0; again < 10; again += 1) await round();
+    receiver.lines.length = 0;
+    expect(liveBytes() - before).toBeLessThan(8 * 1024 * 1024);
+  }, 60_000);
+
+  test('nothing is stored', async () => {
+    expect(await database.rows('select from oncehook.webhook_inbox')).toEqual([]);
   });
 });
 
