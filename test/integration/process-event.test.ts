@@ -44,7 +44,7 @@ describe('a payment of a registered order', () => {
   it('pays it, confirms it once, and costs three actions', async () => {
     const order = await registerOrder(database);
     const { eventId } = await start(paymentEvent(order));
-    const result = await core.handle(eventId).result();
+    const result: unknown = await core.handle(eventId).result();
 
     expect(result).toMatchObject({ status: 'done', outcome: 'applied', attempts: 1 });
     expect(await row(eventId)).toMatchObject({ status: 'done', outcome: 'applied', reason: null, attempts: 1 });
