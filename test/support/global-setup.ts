@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
@@ -8,7 +7,8 @@ import { findTemporalCli } from '../../src/dev/temporal-cli.js';
 import { startTemporal } from '../../src/dev/temporal.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { TEMPLATE_DATABASE } from './database.js';
-import { openTempDir, removeDir } from './temp-dir.js';
+import { openRunDir, reapRuns } from './run-dir.js';
+import { removeDir } from './temp-dir.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -23,16 +23,20 @@ declare module 'vitest' {
 
 /** Room for every file's pools at once; a lost commit is of no interest here, durability has tests of its own. */
 const POSTGRES_SETTINGS = { max_connections: '300', shared_buffers: '128MB', fsync: 'off' };
+const TEMPORAL_ARGS = ['--sqlite-pragma', 'synchronous=off'];
 
 /** One PostgreSQL and one Temporal server for the whole run; each file takes a database and a task queue of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dir = openTempDir();
   const say = (line: string): void => {
     process.stderr.write(`tests: ${line}\n`);
   };
+  await reapRuns();
+  const dir = openRunDir();
   const cli = await findTemporalCli({ env: process.env, onProgress: say });
-  const postgres = await startPostgres({ dir: join(dir, 'postgres'), settings: POSTGRES_SETTINGS, onProgress: say });
-  const temporal = await startTemporal({ dir: join(dir, 'temporal'), cli, onProgress: say });
+  const [postgres, temporal] = await Promise.all([
+    startPostgres({ dir: join(dir, 'postgres'), settings: POSTGRES_SETTINGS, onProgress: say }),
+    startTemporal({ dir: join(dir, 'temporal'), cli, extraArgs: TEMPORAL_ARGS, onProgress: say }),
+  ]);
   await prepareTemplate(postgres.url());
   project.provide('postgresUrl', postgres.url());
   project.provide('temporalAddress', temporal.address);
@@ -40,7 +44,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     await temporal.stop();
     await postgres.stop('immediate');
-    rmSync(dir, { recursive: true, force: true });
     removeDir(dir);
   };
 }

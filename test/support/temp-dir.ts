@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A new folder that others may enter, as a clone in a home directory usually is; `mkdtemp` alone makes closed ones. */
-export function openTempDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'oncehook-test-'));
+export function openTempDir(prefix = 'oncehook-test-'): string {
+  const dir = mkdtempSync(join(tmpdir(), prefix));
   chmodSync(dir, 0o755);
   return dir;
 }
