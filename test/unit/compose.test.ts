@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { loadConfig } from '../../src/config/index.js';
 import { packageRoot } from '../../src/package-root.js';
 
 const require = createRequire(import.meta.url);
@@ -12,6 +13,12 @@ const require = createRequire(import.meta.url);
 const text = readFromRoot('docker-compose.yml');
 const compose = parse(text, { merge: true }) as ComposeFile;
 const services = Object.entries(compose.services);
+const dotenv = new Map(
+  [...readFromRoot('.env.example').matchAll(/^([A-Z_]+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ]),
+);
 const own = services.filter(([, { image }]) => image.startsWith('oncehook:'));
 
 interface ComposeFile {
@@ -57,8 +64,8 @@ describe('docker-compose.yml', () => {
   });
 
   it('takes only variables that .env.example has', () => {
-    const known = new Set([...readFromRoot('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name));
-    const used = new Set([...text.matchAll(/\$\{([A-Z_]+)[:}?-]/g)].map(([, name]) => name));
+    const known = new Set(dotenv.keys());
+    const used = new Set([...text.matchAll(/\$\{([A-Z_]+)[:}?-]/g)].map(([, name = '']) => name));
     expect([...used].filter((name) => !known.has(name))).toEqual([]);
     expect([...known].filter((name) => !used.has(name))).toEqual([]);
   });
@@ -85,6 +92,17 @@ describe('docker-compose.yml', () => {
       expect(image).toBe(`oncehook:${version}`);
       expect(command).toEqual([name]);
     }
+  });
+
+  it.each(['receiver', 'worker'] as const)('gives the %s an environment that it accepts', (role) => {
+    const { environment = {} } = compose.services[role] ?? {};
+    const env = { NODE_ENV: 'production', ...mapValues(environment, interpolated) };
+    const config = loadConfig({ env, role, cwd: join(packageRoot(), 'deploy') });
+    expect([...config.sources.keys()]).toEqual(['stripe']);
+    expect(config.warnings.filter((warning) => !warning.includes('STRIPE_API_KEY'))).toEqual([]);
+    const ports = compose.services[role]?.ports?.map((port) => Number(port.split(':').at(-1))) ?? [];
+    const { port, adminPort } = config.environment;
+    expect(ports).toEqual(role === 'receiver' ? [port, adminPort] : [adminPort]);
   });
 
   it('lets receiver and worker start after the migrations, and the receiver without Temporal', () => {
@@ -119,6 +137,18 @@ function composeSchema(): object {
   const schema = JSON.parse(readFileSync(join(folder, 'schemas', 'compose.schema.json'), 'utf8')) as object;
   // Its `$schema` is not spelled as draft 7 names itself, and draft 7 is what ajv takes it for without.
   return { ...schema, $schema: undefined };
+}
+
+/** As compose replaces variables, from the example's values. */
+function interpolated(value: string): string {
+  return value.replaceAll(/\$\{([A-Z_]+)[^}]*\}/g, (_all, name: string) => dotenv.get(name) ?? '');
+}
+
+function mapValues(
+  record: Readonly<Record<string, string>>,
+  change: (value: string) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
 function readFromRoot(path: string): string {
