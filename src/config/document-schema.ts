@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { DEFAULTS } from './defaults.js';
+import { anyDuration, duration, positiveInteger, reference, saying, sourceName } from './field-schemas.js';
+import { sourceSchema } from './source-schemas.js';
+
+const policy = z.enum(['refund', 'quarantine']);
+
+const ordersSchema = z.strictObject({
+  unknownOrderHorizon: duration.optional().meta({
+    description: 'How long an event waits for an order that is not stored yet, before it is quarantined.',
+    default: DEFAULTS.orders.unknownOrderHorizon,
+  }),
+  firstWait: duration.optional().meta({
+    description: 'The first wait; the next are 6, 24 and 120 times as long, each at most maxWait.',
+    default: DEFAULTS.orders.firstWait,
+  }),
+  maxWait: duration.optional().meta({ description: 'The longest single wait.', default: DEFAULTS.orders.maxWait }),
+  latePayment: policy
+    .optional()
+    .meta({ description: 'A payment of a canceled order.', default: DEFAULTS.orders.latePayment }),
+  secondPayment: policy
+    .optional()
+    .meta({ description: 'A second payment of one order.', default: DEFAULTS.orders.secondPayment }),
+  overpaid: policy
+    .optional()
+    .meta({ description: 'More paid than the order asks for.', default: DEFAULTS.orders.overpaid }),
+});
+
+const effectMode = z.enum(['auto', 'propose', 'off']);
+const perHour = positiveInteger.optional();
+
+const effectsSchema = z.strictObject({
+  refund: z
+    .strictObject({
+      mode: effectMode.optional().meta({ default: DEFAULTS.effects.refund.mode }),
+      maxAmountMinor: positiveInteger.optional().meta({
+        description: 'A larger refund waits for approval; in the smallest unit of its currency.',
+        default: DEFAULTS.effects.refund.maxAmountMinor,
+      }),
+      perHour: perHour.meta({
+        description: 'Above it refunds wait for approval.',
+        default: DEFAULTS.effects.refund.perHour,
+      }),
+    })
+    .optional(),
+  email: z
+    .strictObject({
+      mode: effectMode.optional().meta({ default: DEFAULTS.effects.email.mode }),
+      perHour: perHour.meta({ description: 'Above it mails wait for approval.' }),
+    })
+    .optional(),
+});
+
+/** Which promise a kind of mail makes when an answer is lost: at least once, at most once, or no mail. */
+const mailPolicy = z.enum(['resend', 'hold', 'off']);
+
+const emailSchema = z.strictObject({
+  orderPaid: mailPolicy.optional().meta({ description: 'To the customer.', default: DEFAULTS.email.orderPaid }),
+  refundSucceeded: mailPolicy
+    .optional()
+    .meta({ description: 'To the customer.', default: DEFAULTS.email.refundSucceeded }),
+  refundFailed: mailPolicy.optional().meta({ description: 'To the merchant.', default: DEFAULTS.email.refundFailed }),
+  merchant: reference.optional().meta({ description: 'Address for mails to the merchant, or "${NAME}".' }),
+  giveUpAfter: duration.optional().meta({
+    description: 'How long a mail that the server does not take is tried.',
+    default: DEFAULTS.email.giveUpAfter,
+  }),
+});
+
+/** The whole of `oncehook.yaml`, and of the same configuration given in code. */
+export const documentSchema = z.strictObject({
+  version: z
+    .literal(1, { error: ({ input }) => (input === undefined ? 'is missing; write version: 1' : 'must be 1') })
+    .meta({ description: 'Version of this format.' }),
+  sources: z
+    .record(sourceName, sourceSchema, { error: saying('must map source names to their settings') })
+    .meta({ description: 'By name; a sender posts to /webhooks/{name}.' }),
+  orders: ordersSchema.optional().meta({ description: 'Waits and policies of the orders handler set.' }),
+  effects: effectsSchema.optional().meta({ description: 'Brakes per kind of effect.' }),
+  email: emailSchema
+    .optional()
+    .meta({ description: 'Per kind of mail: resend (at least once), hold (at most once), off.' }),
+  calendar: z
+    .strictObject({ url: reference })
+    .optional()
+    .meta({ description: 'Where the calendar handler set pushes to.' }),
+  maxBodyMemory: positiveInteger
+    .optional()
+    .meta({ description: 'Bound on all bodies in memory at once, in bytes.', default: DEFAULTS.maxBodyMemory }),
+  dispatch: z
+    .strictObject({
+      startsPerSecond: positiveInteger
+        .optional()
+        .meta({ description: 'Workflow starts per worker.', default: DEFAULTS.dispatch.startsPerSecond }),
+    })
+    .optional()
+    .meta({ description: 'The pace of a backlog.' }),
+  retention: z
+    .strictObject({
+      payload: anyDuration
+        .optional()
+        .meta({ description: '0d drops a payload when its event is done.', default: DEFAULTS.retention.payload }),
+      inbox: duration
+        .optional()
+        .meta({ description: 'After completion; at least 31d.', default: DEFAULTS.retention.inbox }),
+    })
+    .optional()
+    .meta({ description: 'How long what is kept.' }),
+});
+
+/** What a document may say, as code writes it. */
+export type ConfigDocument = z.input<typeof documentSchema>;
+
+/** What a checked document says: durations are milliseconds, times are dates, header names lower case. */
+export type CheckedDocument = z.output<typeof documentSchema>;
+export type CheckedSource = CheckedDocument['sources'][string];
+
+/** The maps of a document besides `sources`, each checked on its own where another part of it is broken. */
+export const BLOCK_SCHEMAS = {
+  orders: ordersSchema,
+  effects: effectsSchema,
+  email: emailSchema,
+  retention: documentSchema.shape.retention.unwrap(),
+} as const;

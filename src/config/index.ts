@@ -1,0 +1,3 @@
+export { parseDuration } from './duration.js';
+export { loadConfig, requireDatabaseUrl } from './load-config.js';
+export { summarizeConfig } from './summarize-config.js';

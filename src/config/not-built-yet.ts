@@ -1,0 +1,97 @@
+import { DEFAULTS } from './defaults.js';
+import { inDocument, type DocumentPath, type Findings, type Problem } from './problem.js';
+
+/** Settings of the format that this version knows and does nothing with yet. */
+export interface NotBuiltYet {
+  /** Where; `*` stands for any key. */
+  readonly path: string;
+  /** Which values; a document that spells out the default asks for nothing. */
+  readonly asksForIt: (value: unknown) => boolean;
+  /** What to say; stands after the path. */
+  readonly say: (value: unknown) => string;
+  /** Whether the whole configuration is refused, or the setting merely has no effect that could do harm. */
+  readonly level: 'refuse' | 'warn';
+}
+
+/** Whoever builds one of these deletes its line. */
+export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
+  values('sources.*.kind', ['github', 'standard-webhooks', 'hmac'], 'stripe'),
+  values('sources.*.handlers', ['ledger', 'calendar'], 'orders, none, and sets registered in code'),
+  setting('sources.*.owns'),
+  values('sources.*.shadow', [true], 'false'),
+  onlyDefault('orders.latePayment', DEFAULTS.orders.latePayment),
+  onlyDefault('orders.secondPayment', DEFAULTS.orders.secondPayment),
+  onlyDefault('orders.overpaid', DEFAULTS.orders.overpaid),
+  onlyDefault('effects.refund.mode', DEFAULTS.effects.refund.mode),
+  onlyDefault('effects.refund.maxAmountMinor', DEFAULTS.effects.refund.maxAmountMinor),
+  onlyDefault('effects.refund.perHour', DEFAULTS.effects.refund.perHour),
+  values('effects.email.mode', ['propose'], 'auto, off'),
+  setting('effects.email.perHour'),
+  setting('calendar'),
+  noEffect('email.refundSucceeded', 'no refund mail is sent'),
+  noEffect('email.refundFailed', 'no refund mail is sent'),
+  noEffect('email.merchant', 'no mail to the merchant is sent'),
+  noEffect('retention.payload', 'nothing is deleted'),
+  noEffect('retention.inbox', 'nothing is deleted'),
+];
+
+/** What a document asks for that is not built yet, each by its name. What is malformed asks for nothing. */
+export function findNotBuiltYet(
+  document: unknown,
+  table: readonly NotBuiltYet[],
+  isSound: (path: DocumentPath) => boolean,
+): Findings {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  for (const { path, asksForIt, say, level } of table) {
+    for (const found of lookUp(document, path.split('.'), [])) {
+      if (!asksForIt(found.value) || !isSound(found.path)) continue;
+      const list = level === 'refuse' ? problems : warnings;
+      list.push(inDocument(found.path, say(found.value)));
+    }
+  }
+  return { problems, warnings };
+}
+
+function values(path: string, asked: readonly (string | boolean)[], built: string): NotBuiltYet {
+  return {
+    path,
+    asksForIt: (value) => asked.some((candidate) => candidate === value),
+    say: (value) => `${spell(value)} is not built yet; this version has: ${built}`,
+    level: 'refuse',
+  };
+}
+
+function onlyDefault(path: string, built: string | number): NotBuiltYet {
+  return {
+    path,
+    asksForIt: (value) => value !== built,
+    say: () => `only ${spell(built)} is built yet, which is also the default`,
+    level: 'refuse',
+  };
+}
+
+function setting(path: string): NotBuiltYet {
+  return { path, asksForIt: () => true, say: () => 'is not built yet', level: 'refuse' };
+}
+
+function noEffect(path: string, fact: string): NotBuiltYet {
+  return { path, asksForIt: () => true, say: () => `has no effect yet: ${fact} by this version`, level: 'warn' };
+}
+
+function spell(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : String(value);
+}
+
+/** Every value at a pattern, with its own path. */
+function lookUp(
+  value: unknown,
+  [step, ...rest]: readonly string[],
+  path: DocumentPath,
+): { readonly path: DocumentPath; readonly value: unknown }[] {
+  if (step === undefined) return [{ path, value }];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value)
+    .filter(([key]) => step === '*' || step === key)
+    .flatMap(([key, field]) => lookUp(field, rest, [...path, key]));
+}

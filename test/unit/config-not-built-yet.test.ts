@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { GOOD_FILE, loadText, problemsOf } from '../support/config-input.js';
+
+const OTHER_SOURCES = `  hub: { kind: github, secrets: ["\${S}"] }
+  svix: { kind: standard-webhooks, secrets: ["\${STANDARD}"] }
+  clinic:
+    kind: hmac
+    secrets: ["\${S}"]
+    signature: { header: X-Signature }
+    eventId: { body: /id }
+    eventType: { body: /type }
+`;
+const env = {
+  STRIPE_WEBHOOK_SECRET: 'whsec_0123456789abcdef',
+  DATABASE_URL: 'postgres://db.example/shop',
+  S: 'a secret of twenty-four bytes',
+  STANDARD: Buffer.alloc(24).toString('base64'),
+};
+
+describe('what is not built yet', () => {
+  it.each([
+    ['    handlers: ledger\n', "sources.stripe.handlers: 'ledger' is not built yet; this version has: orders, none"],
+    ['    handlers: calendar\n', "sources.stripe.handlers: 'calendar' is not built yet"],
+    ['    owns: { metadata: { app: shop } }\n', 'sources.stripe.owns: is not built yet'],
+    ['    shadow: true\n', 'sources.stripe.shadow: true is not built yet'],
+    ['orders: { latePayment: quarantine }\n', "orders.latePayment: only 'refund' is built yet"],
+    ['orders: { secondPayment: quarantine }\n', "orders.secondPayment: only 'refund' is built yet"],
+    ['orders: { overpaid: refund }\n', "orders.overpaid: only 'quarantine' is built yet"],
+    ['effects: { refund: { mode: auto } }\n', "effects.refund.mode: only 'propose' is built yet"],
+    ['effects: { refund: { mode: off } }\n', "effects.refund.mode: only 'propose' is built yet"],
+    ['effects: { refund: { maxAmountMinor: 5 } }\n', 'effects.refund.maxAmountMinor: only 100000 is built yet'],
+    ['effects: { refund: { perHour: 5 } }\n', 'effects.refund.perHour: only 50 is built yet'],
+    [
+      'effects: { email: { mode: propose } }\n',
+      "effects.email.mode: 'propose' is not built yet; this version has: auto, off",
+    ],
+    ['effects: { email: { perHour: 5 } }\n', 'effects.email.perHour: is not built yet'],
+    ['calendar: { url: "https://calendar.example" }\n', 'calendar: is not built yet'],
+  ])('is refused by its name: %j', (lines, says) => {
+    const problems = problemsOf(() => loadText(GOOD_FILE + lines, { env }));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(says);
+  });
+
+  it('is refused for every kind of source but stripe', () => {
+    expect(problemsOf(() => loadText(GOOD_FILE + OTHER_SOURCES, { env }))).toEqual([
+      "oncehook.yaml:6: sources.hub.kind: 'github' is not built yet; this version has: stripe",
+      "oncehook.yaml:7: sources.svix.kind: 'standard-webhooks' is not built yet; this version has: stripe",
+      "oncehook.yaml:9: sources.clinic.kind: 'hmac' is not built yet; this version has: stripe",
+    ]);
+  });
+
+  it('is checked all the same, so that it is right when it is built', () => {
+    const text = (GOOD_FILE + OTHER_SOURCES).replace('header: X-Signature', 'headr: X-Signature');
+    expect(problemsOf(() => loadText(text, { env: { ...env, S: 'short' } }))).toEqual(
+      expect.arrayContaining([
+        'oncehook.yaml:6: sources.hub.secrets[0]: S has fewer than 8 bytes',
+        'oncehook.yaml:11: sources.clinic.signature.headr: unknown key; did you mean header?',
+      ]),
+    );
+  });
+
+  it('is let pass where a document spells out the default', () => {
+    const text = `${GOOD_FILE}    shadow: false
+orders: { latePayment: refund, secondPayment: refund, overpaid: quarantine }
+effects: { refund: { mode: propose, maxAmountMinor: 100000, perHour: 50 }, email: { mode: auto } }
+`;
+    expect(loadText(text, { env }).warnings).toEqual([]);
+  });
+
+  it.each([
+    ['email: { refundSucceeded: hold }\n', 'email.refundSucceeded: has no effect yet: no refund mail is sent'],
+    ['email: { refundFailed: off }\n', 'email.refundFailed: has no effect yet: no refund mail is sent'],
+    ['email: { merchant: owner@example.com }\n', 'email.merchant: has no effect yet: no mail to the merchant is sent'],
+    ['retention: { payload: 30d }\n', 'retention.payload: has no effect yet: nothing is deleted'],
+    ['retention: { inbox: 60d, payload: 0d }\n', 'retention.inbox: has no effect yet: nothing is deleted'],
+  ])('is warned of where it is merely without effect: %j', (lines, says) => {
+    expect(loadText(GOOD_FILE + lines, { env }).warnings.join('\n')).toContain(says);
+  });
+});
