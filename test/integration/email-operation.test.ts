@@ -146,6 +146,7 @@ describe('a mail', () => {
     expect(await attempt()).toMatchObject({ kind: 'again', status: 'planned' });
     expect(await bench.read(KEY)).toMatchObject({ last_error: 'smtp_tls' });
     expect(JSON.parse(log[0] ?? '')).toMatchObject({ level: 'error', code: 'smtp_tls' });
+    await until('the session is in the ledger', () => sink.sessions().length > 0);
     expect(sink.sessions().flatMap(({ commands }) => commands.map((command) => command.split(' ')[0]))).toEqual([
       'EHLO',
       'STARTTLS',
