@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readJsonBody } from '../../src/http/json-body.js';
+import { readJsonBody, type JsonBody } from '../../src/http/json-body.js';
 import { bytesOf, hostileBodies, jsonTestSuite, type JsonSuiteFile } from '../support/vectors.js';
 
 /** Files that the grammar allows and we do not, with our code. */
@@ -32,11 +32,10 @@ describe('hostile bodies', () => {
   test.each(hostileBodies().map((body) => [body.name, body] as const))('%s', (_name, hostile) => {
     const body = bytesOf(hostile);
     expect(body).toHaveLength(hostile.bytes);
-    const startedAt = performance.now();
-    const read = readJsonBody(body);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    let read: JsonBody | undefined;
+    expect(workOf(() => (read = readJsonBody(body)))).toBeLessThan(1_000);
     if (hostile.expectCode.includes('json')) expect(read).toEqual({ ok: false, code: hostile.expectCode });
-    else expect(read.ok).toBe(true);
+    else expect(read?.ok).toBe(true);
   });
 });
 
@@ -53,9 +52,9 @@ describe('nesting', () => {
   });
 
   test('a megabyte of brackets is refused at once', () => {
-    const startedAt = performance.now();
-    expect(readJsonBody(Buffer.alloc(1024 * 1024, '['))).toEqual({ ok: false, code: 'json_too_deep' });
-    expect(performance.now() - startedAt).toBeLessThan(50);
+    const body = Buffer.alloc(1024 * 1024, '[');
+    expect(readJsonBody(body)).toEqual({ ok: false, code: 'json_too_deep' });
+    expect(workOf(() => readJsonBody(body))).toBeLessThan(50);
   });
 });
 
@@ -98,4 +97,12 @@ test('an object with a key __proto__ does not change what objects inherit', () =
 function suiteBytes(file: JsonSuiteFile): Buffer {
   if (file.base64 !== undefined) return Buffer.from(file.base64, 'base64');
   return Buffer.from(file.repeat![0].repeat(file.repeat![1]) + (file.suffix ?? ''));
+}
+
+/** Processor time in milliseconds: what is judged is the work, not what else the machine does. */
+function workOf(work: () => unknown): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
 }

@@ -111,13 +111,6 @@ describe('verifyStripeSignature', () => {
     const header = `t=${NOW},v1=${stripeDigest(BODY, SECRET, NOW).toUpperCase()}`;
     expect(verifyStripeSignature(input({ header }))).toEqual({ ok: false, cause: 'no_matching_secret' });
   });
-
-  test('takes no longer for a signature with a right beginning', () => {
-    const right = stripeDigest(BODY, SECRET, NOW);
-    const prefix = right.slice(0, 62) + (right.endsWith('00') ? '11' : '00');
-    const wrong = '0'.repeat(64);
-    expect(Math.abs(welchT(timings(prefix, wrong)))).toBeLessThan(4.5);
-  });
 });
 
 function input({
@@ -162,30 +155,4 @@ function libraryVerdict(vector: SignatureCase): boolean | undefined {
   } catch (error) {
     return error instanceof Stripe.errors.StripeSignatureVerificationError ? false : undefined;
   }
-}
-
-/** Interleaved, so that whatever else the machine does meets both alike. In nanoseconds. */
-function timings(first: string, second: string): readonly [number[], number[]] {
-  const samples: [number[], number[]] = [[], []];
-  for (let round = 0; round < 40_000; round += 1) {
-    const which = round % 2 === 0 ? 0 : 1;
-    const probe = input({ header: `t=${NOW},v1=${which === 0 ? first : second}` });
-    const start = process.hrtime.bigint();
-    verifyStripeSignature(probe);
-    samples[which].push(Number(process.hrtime.bigint() - start));
-  }
-  return samples;
-}
-
-/** Welch's t of the two samples without their slowest fifth, which measures the garbage collector. */
-function welchT([first, second]: readonly [number[], number[]]): number {
-  const [a, b] = [summary(first), summary(second)];
-  return (a.mean - b.mean) / Math.sqrt(a.variance / a.count + b.variance / b.count);
-}
-
-function summary(values: readonly number[]): { mean: number; variance: number; count: number } {
-  const kept = [...values].sort((x, y) => x - y).slice(0, Math.floor(values.length * 0.8));
-  const mean = kept.reduce((sum, value) => sum + value, 0) / kept.length;
-  const variance = kept.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (kept.length - 1);
-  return { mean, variance, count: kept.length };
 }
