@@ -3,7 +3,7 @@ import { errorCode, errorKind } from '../src/db/error-kinds.js';
 import { HandlerDefectError, OncehookError } from '../src/errors.js';
 
 /** Failure types that the workflow tells apart. */
-export const INFRASTRUCTURE = 'infrastructure';
+const INFRASTRUCTURE = 'infrastructure';
 export const DEFECT = 'defect';
 
 /** What a defect tells the workflow besides its code. */

@@ -42,7 +42,7 @@ export interface AttemptLimits {
   readonly storeMs: number;
 }
 
-export const ATTEMPT_LIMITS: AttemptLimits = { attemptMs: 10_000, lookMs: 4_000, graceMs: 1_000, storeMs: 3_000 };
+const ATTEMPT_LIMITS: AttemptLimits = { attemptMs: 10_000, lookMs: 4_000, graceMs: 1_000, storeMs: 3_000 };
 
 export interface PerformOperationDeps {
   readonly pool: Pool;

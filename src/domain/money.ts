@@ -13,7 +13,7 @@ export function isMinorAmount(value: unknown): value is number {
 }
 
 /** Digits after the point in Stripe's counting. ISK and UGX are sent times 100 although ISO gives them none. */
-export function currencyDecimals(currency: string): 0 | 2 | 3 {
+function currencyDecimals(currency: string): 0 | 2 | 3 {
   if (ZERO_DECIMAL.has(currency)) return 0;
   return THREE_DECIMAL.has(currency) ? 3 : 2;
 }

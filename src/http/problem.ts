@@ -33,7 +33,7 @@ export interface ProblemOptions {
   readonly allow?: string;
 }
 
-export function statusOf(code: ProblemCode): number {
+function statusOf(code: ProblemCode): number {
   return STATUS_OF[code];
 }
 

@@ -41,7 +41,7 @@ export interface ErrorDescription {
 }
 
 /** What may be said of an error outside the database: class, code and place, never its text. */
-export function describeError(error: unknown): ErrorDescription {
+function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof Error)) return { name: typeof error, code: null, frames: [] };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : null;
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));

@@ -55,7 +55,7 @@ export async function createTemporalWorker(options: CreateWorkerOptions): Promis
 }
 
 /** The bundle that the build made; from source, the workflows themselves, bundled now. */
-export function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
   const codePath = join(packageRoot(), 'dist', 'workflow-bundle.js');
   if (existsSync(codePath)) return { workflowBundle: { codePath } };
   return { workflowsPath: join(packageRoot(), 'workflows', 'index.ts') };
