@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** Levels of nesting that a body may have: far beyond any provider's, far below what exhausts a stack anywhere. */
 const MAX_DEPTH = 64;
 
@@ -35,9 +37,11 @@ export function readJsonBody(body: Buffer): JsonBody {
 }
 
 function parse(body: Buffer): { text: string; value: unknown } | undefined {
+  // Asked first, since decoding would replace what is not UTF-8. A mark at the start stays in the text, where
+  // JSON.parse refuses it: what was signed is what is kept.
+  if (!isUtf8(body)) return undefined;
+  const text = body.toString('utf8');
   try {
-    // `ignoreBOM` keeps a mark in the text, where JSON.parse refuses it: what was signed is what is kept.
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
     return { text, value: JSON.parse(text) as unknown };
   } catch {
     return undefined;
