@@ -1,6 +1,6 @@
 // Compiles the sources to dist/ and bundles the workflows, so that a worker starts without webpack.
 import { spawnSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BootstrapError, BUILT_FOLDERS, filesUnder, markBuilt, reportFailure, ROOT } from './bootstrap.js';
 
@@ -12,6 +12,7 @@ function compile() {
   if (!existsSync(tsc)) throw new BootstrapError('The packages are not installed: run "npm ci" first.');
   const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) throw new BootstrapError('The sources do not compile: see above.');
+  chmodSync(join(DIST, 'src/main/cli.js'), 0o755); // `npx oncehook` runs the file itself
 }
 
 /** What was compiled from sources that are gone: an import of them must fail here too, not only in a fresh clone. */
