@@ -200,6 +200,8 @@ describe('one thing wrong', () => {
     ['    max_body_bytes: 5\n', 'sources.stripe.max_body_bytes: unknown key; did you mean maxBodyBytes?'],
     ['    __proto__: { x: 1 }\n', 'sources.stripe.__proto__: unknown key'],
     ['__proto__: { x: 1 }\n', '__proto__: unknown key'],
+    ['    accounts: { __proto__: x }\n', 'sources.stripe.accounts.__proto__: unknown key'],
+    ['  __proto__: { kind: stripe }\n', 'sources.__proto__: unknown key'],
     ['    <<: { tenant: x }\n', 'sources.stripe.(name not shown): unknown key'],
     ['orders:\n', 'orders: must be a map of settings'],
     ['orders: { firstWait: 11m }\n', 'orders.firstWait: is longer than maxWait (10m)'],

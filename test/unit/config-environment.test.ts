@@ -92,6 +92,8 @@ describe('the environment', () => {
     ['SMTP_URL', 'http://mail.example'],
     ['SMTP_URL', 'smtp:///path'],
     ['SMTP_URL', 'smtp://shop:12/word@mail.example'],
+    ['DATABASE_URL', 'postgres://db.example/shop#part'],
+    ['SMTP_URL', 'smtp://shop:12#word@mail.example'],
     ['SMTP_URL', 'smtp://mail.example/path'],
   ])('refuses %s=%j with one line that does not quote it', (variable, value) => {
     const problems = problemsOf(() => environment({ [variable]: value }, 'worker'));

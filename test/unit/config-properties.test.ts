@@ -194,6 +194,28 @@ describe('a secret', () => {
     );
   });
 
+  it.each([
+    `version: 1\nsources: [] ${CANARY}\n`,
+    `version: 1\nsources: "x" ${CANARY}\n`,
+    `version: 1 }${CANARY}\n`,
+    `%${CANARY} x\nversion: 1\n`,
+    `version: !${CANARY} 1\n`,
+    `version: *${CANARY}\n`,
+    `version: "\\q${CANARY}"\n`,
+    `${CANARY}: 1\n${CANARY}: 2\n`,
+    `[${CANARY}]: 1\n`,
+  ])('is not quoted from %j', (text) => {
+    const error = (() => {
+      try {
+        return loadText(text);
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(leaks(inspect(error))).toBe(false);
+  });
+
   it('is in nothing that a configuration prints as', () => {
     const env = {
       STRIPE_WEBHOOK_SECRET: CANARY,
