@@ -23,13 +23,17 @@ import { runHandlers } from './run-handlers.js';
 /** A configured source as the apply step needs it. */
 export interface ApplySource {
   readonly handlers: HandlerSet;
-  /** The tenant of a scope, as configuration gives it. */
-  readonly tenantOf: (scope: string) => string;
+  /** Whose event this is, as configuration says today; a replay must not slip past what refused the event on receipt. */
+  readonly admit: (scope: string) => Admission;
   /** Events that happened before it are stored, not acted on. */
   readonly activeFrom: Date | null;
   /** Asks the provider for an object; never called inside a transaction. */
   readonly fetch: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
 }
+
+export type Admission =
+  | { readonly kind: 'tenant'; readonly tenant: string }
+  | { readonly kind: 'refused'; readonly reason: 'account_mismatch' | 'mode_mismatch' };
 
 export interface ApplyEventDeps {
   readonly pool: Pool;
@@ -111,10 +115,12 @@ async function process(run: Run): Promise<Step> {
   if (source === undefined) return quarantine(run, 'source_not_configured', 0);
   if (isBeforeActive(row, source)) return finish(run, 'ignored', 'before_active_from', 0);
   if (row.payloadText === null) return quarantine(run, 'payload_expired', 0);
+  const admission = source.admit(run.key.scope);
+  if (admission.kind === 'refused') return quarantine(run, admission.reason, 0);
   const handlers = source.handlers.handlers.get(row.eventType) ?? [];
   if (handlers.length === 0) return finish(run, 'ignored', null, 0);
 
-  const event = toWebhookEvent(run, source, row.payloadText);
+  const event = toWebhookEvent(run, admission.tenant, row.payloadText);
   const outcome = await runHandlers(handlers, event, run.tx, (operations) =>
     deps.plan(run.tx, run.key, event.tenant, operations),
   );
@@ -225,14 +231,14 @@ function isBeforeActive(row: InboxRow, source: ApplySource): boolean {
   return (row.providerCreatedAt ?? row.receivedAt) < source.activeFrom;
 }
 
-function toWebhookEvent(run: Run, source: ApplySource, payloadText: string): WebhookEvent {
+function toWebhookEvent(run: Run, tenant: string, payloadText: string): WebhookEvent {
   const { key, row, fetched } = run;
   return {
     scope: key.scope,
     eventId: key.eventId,
     type: row.eventType,
     source: row.source,
-    tenant: source.tenantOf(key.scope),
+    tenant,
     receivedAt: row.receivedAt,
     providerCreatedAt: row.providerCreatedAt,
     payloadText,

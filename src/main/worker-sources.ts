@@ -1,6 +1,6 @@
-import type { ApplySource } from '../../activities/apply-event.js';
+import type { Admission, ApplySource } from '../../activities/apply-event.js';
 import type { HandlerSet } from '../api/handlers.js';
-import type { Config, SourceConfig } from '../config/config.js';
+import type { Config, SourceConfig, StripeSourceConfig } from '../config/config.js';
 import { ConfigError } from '../errors.js';
 import { ordersHandlers } from '../handlers/orders/index.js';
 import { accountOfScope, createStripeFetcher } from '../providers/stripe-objects.js';
@@ -31,18 +31,27 @@ function workerSource(config: Config, source: SourceConfig, handlerSets: Readonl
     return {
       handlers,
       activeFrom,
-      tenantOf: () => source.tenant,
+      admit: () => ({ kind: 'tenant', tenant: source.tenant }),
       fetch: () => Promise.resolve({ kind: 'unavailable' }),
     };
   }
   return {
     handlers,
     activeFrom,
-    tenantOf: (scope) => source.accounts.get(accountOfScope(scope)) ?? source.tenant,
+    admit: (scope) => admitStripe(source, scope),
     fetch: createStripeFetcher({
       apiKey: source.apiKey?.reveal() ?? null,
       apiBase: config.environment.stripeApiBase,
       ownAccount: source.account,
     }),
   };
+}
+
+/** The receiver's judgement of a scope, made again: a replay runs under today's configuration, not around it. */
+function admitStripe(source: StripeSourceConfig, scope: string): Admission {
+  const mode = scope.endsWith(':live') ? 'live' : 'test';
+  if (source.mode !== 'any' && source.mode !== mode) return { kind: 'refused', reason: 'mode_mismatch' };
+  const account = accountOfScope(scope);
+  const tenant = account === source.account ? source.tenant : source.accounts.get(account);
+  return tenant === undefined ? { kind: 'refused', reason: 'account_mismatch' } : { kind: 'tenant', tenant };
 }

@@ -3,6 +3,7 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { z } from 'zod';
+import type { ApplySource } from '../../activities/apply-event.js';
 import { inertCheckpoints } from '../../src/checkpoints.js';
 import { createPool } from '../../src/db/pool.js';
 import { workflowIdForEvent } from '../../src/domain/event.js';
@@ -33,6 +34,7 @@ export interface CoreWorker {
 export interface CoreWorkerOptions {
   readonly handlers?: HandlerSet;
   readonly wait?: WaitPolicy;
+  readonly admit?: ApplySource['admit'];
   readonly fetch?: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
 }
 
@@ -65,7 +67,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
         'stripe',
         {
           handlers: options.handlers ?? ordersHandlers({ confirmPaidByEmail: true }),
-          tenantOf: () => 'default',
+          admit: options.admit ?? (() => ({ kind: 'tenant', tenant: 'default' })),
           activeFrom: null,
           fetch: options.fetch ?? (() => Promise.resolve({ kind: 'unavailable' })),
         },

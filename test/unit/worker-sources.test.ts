@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../src/config/parse-config.js';
+import { builtInHandlerSets, workerSources } from '../../src/main/worker-sources.js';
+
+function admit(source: object, scope: string): unknown {
+  const config = parseConfig(
+    {
+      version: 1,
+      sources: {
+        stripe: { kind: 'stripe', secrets: ['whsec_0123456789'], account: 'acct_1', tenant: 'ours', ...source },
+      },
+    },
+    { env: {} },
+  );
+  return workerSources(config, builtInHandlerSets(config)).get('stripe')?.admit(scope);
+}
+
+describe('a worker admits', () => {
+  it("the source's own account under its tenant, and connected ones under theirs", () => {
+    const accounts = { acct_9: 'tenant-9' };
+    expect(admit({ accounts }, 'stripe:acct_1:live')).toEqual({ kind: 'tenant', tenant: 'ours' });
+    expect(admit({ accounts }, 'stripe:acct_9:test')).toEqual({ kind: 'tenant', tenant: 'tenant-9' });
+  });
+
+  it('no other account, which a replay could bring', () => {
+    expect(admit({}, 'stripe:acct_9:live')).toEqual({ kind: 'refused', reason: 'account_mismatch' });
+  });
+
+  it('no other mode', () => {
+    expect(admit({ mode: 'live' }, 'stripe:acct_1:test')).toEqual({ kind: 'refused', reason: 'mode_mismatch' });
+    expect(admit({ mode: 'live' }, 'stripe:acct_1:live')).toMatchObject({ kind: 'tenant' });
+  });
+});
