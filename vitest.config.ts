@@ -6,6 +6,8 @@ export default defineConfig({
     pool: 'forks',
     // Real servers share two cores in CI: two files at once keep every deadline meaningful.
     maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,
@@ -18,8 +20,6 @@ export default defineConfig({
           name: 'servers',
           include: ['test/{conformance,integration,crash}/**/*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
         },
       },
     ],

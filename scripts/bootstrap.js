@@ -65,7 +65,7 @@ async function installPackages() {
   const { code, output } = await runWithProgress('installing packages (npm ci)', command, [...first, ...args]);
   if (code === 0) return;
   throw new BootstrapError(
-    `npm ci failed: ${firstLine(output)} Check the connection to your npm registry, then run "npm ci" to see all of it.`,
+    `npm ci failed (${firstLine(output)}): check the connection to your npm registry, then run "npm ci" to see all of it.`,
   );
 }
 
@@ -175,7 +175,7 @@ function run(command, args) {
 
 function firstLine(output) {
   const lines = output.split('\n').map((line) => line.replace(/^npm (error|ERR!)\s*/, '').trim());
-  return lines.find((line) => line !== '' && !line.startsWith('code ')) ?? 'it said nothing.';
+  return lines.find((line) => line !== '' && !line.startsWith('code ')) ?? 'it said nothing';
 }
 
 function readJson(path) {

@@ -147,7 +147,7 @@ async function runInitdb(dataDir: string, passwordFile: string, how: ClusterTool
   try {
     await promisify(execFile)(join(binDir, 'initdb'), args, { ...user, cwd: '/', env: { PATH: process.env.PATH } });
   } catch (error) {
-    throw new DevStackError(`initdb failed: ${initdbComplaint(error)} Put that right and start again.`, {
+    throw new DevStackError(`initdb failed (${initdbComplaint(error)}): put that right and start again.`, {
       cause: error,
     });
   }

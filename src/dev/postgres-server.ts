@@ -32,7 +32,7 @@ export async function launchServer(plan: ServerPlan, port: number): Promise<PidF
   let nextReport = 5000;
   for (let waitedMs = 0; waitedMs < READY_WITHIN_MS; waitedMs = Date.now() - begun) {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-      throw new DevStackError(`PostgreSQL did not start: ${lastComplaint(plan.dir)} The log is ${logFile(plan.dir)}.`);
+      throw new DevStackError(`PostgreSQL did not start (${lastComplaint(plan.dir)}): see ${logFile(plan.dir)}.`);
     }
     const found = readPidFile(plan.cluster.dataDir);
     const isReady = found?.pid === child.pid && found.ready; // the file may still be an older server's
@@ -124,5 +124,5 @@ function logFile(dir: string): string {
 
 function lastComplaint(dir: string): string {
   const lines = readFileSync(logFile(dir), 'utf8').trimEnd().split('\n').slice(-20);
-  return lines.findLast((line) => /FATAL|PANIC|error while loading/.test(line)) ?? lines.at(-1) ?? 'it said nothing.';
+  return lines.findLast((line) => /FATAL|PANIC|error while loading/.test(line)) ?? lines.at(-1) ?? 'it said nothing';
 }

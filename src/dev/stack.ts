@@ -80,7 +80,11 @@ async function startParts(options: StackOptions, started: Stoppable[]): Promise<
   started.push(mail);
 
   const env = { ...temporal.env, DATABASE_URL: databaseUrl, SMTP_URL: mail.url };
-  for (const role of ROLES) started.push(await startRole(role, env, options));
+  const services = ROLES.map((role) => startRole(role, env, options));
+  for (const service of await Promise.allSettled(services)) {
+    if (service.status === 'fulfilled') started.push(service.value);
+  }
+  await Promise.all(services); // throws for one that failed, the other being known to `started`
   const receiverUrl = `http://${ports.reachableHost}:${ports.receiver}`;
   await untilReady(`${receiverUrl}/readyz`, signal);
   return {
@@ -119,12 +123,9 @@ async function startServers(
     failure.abort(error);
     throw error;
   };
-  const results = await Promise.allSettled([startDatabase().catch(failOther), startWorkflows().catch(failOther)]);
-  failure.signal.throwIfAborted();
-  const [postgres, temporal] = results;
-  if (postgres.status === 'rejected') throw postgres.reason;
-  if (temporal.status === 'rejected') throw temporal.reason;
-  return { postgres: postgres.value, temporal: temporal.value };
+  const [database, workflows] = [startDatabase().catch(failOther), startWorkflows().catch(failOther)];
+  await Promise.allSettled([database, workflows]); // nothing is still on its way when a failure is told
+  return { postgres: await database, temporal: await workflows };
 }
 
 async function startRole(

@@ -155,7 +155,7 @@ async function launch(plan: Plan, port: number, uiPort: number): Promise<Server>
   for (let waitedMs = 0; waitedMs < READY_WITHIN_MS; waitedMs = Date.now() - begun) {
     const { pid } = child;
     if (pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-      throw new DevStackError(`The Temporal server did not start: ${lastComplaint(plan)} The log is ${logFile(plan)}.`);
+      throw new DevStackError(`The Temporal server did not start (${lastComplaint(plan)}): see ${logFile(plan)}.`);
     }
     const server = { pid, port, uiPort };
     if (await isUp(server)) return server;
@@ -215,6 +215,6 @@ function lastComplaint(plan: Plan): string {
   return (
     lines.findLast((line) => /^Error|level=ERROR|address already in use/i.test(line)) ??
     lines.at(-1) ??
-    'it said nothing.'
+    'it said nothing'
   );
 }

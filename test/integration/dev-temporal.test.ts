@@ -146,7 +146,7 @@ describe('a local Temporal server', () => {
   });
 
   test("has one line with the server's own words when an argument is wrong", async () => {
-    await expect(start({ extraArgs: ['--no-such-flag'] })).rejects.toThrow(/did not start: .*no-such-flag/);
+    await expect(start({ extraArgs: ['--no-such-flag'] })).rejects.toThrow(/did not start \(.*no-such-flag.*\): see /);
   });
 });
 
