@@ -33,10 +33,6 @@ export interface ProblemOptions {
   readonly allow?: string;
 }
 
-function statusOf(code: ProblemCode): number {
-  return STATUS_OF[code];
-}
-
 /**
  * Answers with a problem document (RFC 9457). It names the code and nothing of the request but its ID. When the
  * request's body was not read to its end the connection closes, so that nobody has to read the rest.
