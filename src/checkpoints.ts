@@ -55,13 +55,20 @@ export function parseCheckpoint(text: string): CheckpointSetting {
   return { name: knownName, mode: knownMode };
 }
 
-/** The hook for crash tests: fires once, at the first arrival at its point; later arrivals pass. */
-export function createCheckpoints(setting: CheckpointSetting | undefined): CheckpointHook {
+/**
+ * The hook for crash tests: fires once, at the first arrival at its point; later arrivals pass.
+ * @param announce told just before it fires.
+ */
+export function createCheckpoints(
+  setting: CheckpointSetting | undefined,
+  announce: (setting: CheckpointSetting) => void,
+): CheckpointHook {
   if (setting === undefined) return inertCheckpoints;
   let fired = false;
   return async (name) => {
     if (fired || name !== setting.name) return;
     fired = true;
+    announce(setting);
     await fire(setting);
   };
 }

@@ -14,6 +14,10 @@ export function openProcess(role: 'receiver' | 'worker'): ProcessContext {
   log.info({ config: summarizeConfig(config) }, 'configuration');
   for (const warning of config.warnings) log.warn(warning);
   const { checkpoint } = config.environment;
-  const checkpoints = createCheckpoints(checkpoint === null ? undefined : parseCheckpoint(checkpoint));
+  const setting = checkpoint === null ? undefined : parseCheckpoint(checkpoint);
+  const checkpoints = createCheckpoints(setting, ({ name, mode }) => {
+    // Not the log, which is written a moment later: the process may not have one.
+    process.stderr.write(`checkpoint reached: ${name}:${mode}\n`);
+  });
   return { config, env, log, checkpoints };
 }

@@ -72,7 +72,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       const operations = await deps.claimOperations(Math.max(1, Math.floor(limit * OPERATIONS_SHARE)));
       const events = await claimEvents(Math.max(1, limit - operations.length));
       count(deps.metrics, events.length, operations.length);
-      await deps.checkpoints('sweeper.after-claim');
+      if (events.length + operations.length > 0) await deps.checkpoints('sweeper.after-claim');
       const sweptEvents = await startAll(events, (event) => startEvent(deps, event));
       const sweptOperations = await startAll(operations, (operation) => startOperation(deps, operation));
       await returnUnanswered(deps, sweptEvents.unanswered, sweptOperations.unanswered);
