@@ -19,18 +19,27 @@ export async function openDatabase(): Promise<TestDatabase> {
   await asAdmin(`create database ${name} template ${TEMPLATE_DATABASE}`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  const pool = new pg.Pool({ connectionString: url.href, max: 4 });
+  const database = databaseAt(url.href);
+  return {
+    ...database,
+    drop: async () => {
+      await database.drop();
+      await asAdmin(`drop database ${name} with (force)`);
+    },
+  };
+}
+
+/** A database that is there already and migrated; `drop` only leaves it. */
+export function databaseAt(url: string): TestDatabase {
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
   // Tests cut connections on purpose; unheard, that would end the test process.
   pool.on('error', () => undefined);
   return {
-    url: url.href,
+    url,
     pool,
     rows: async <Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[] = []) =>
       (await pool.query<Row>(sql, [...values])).rows,
-    drop: async () => {
-      await pool.end();
-      await asAdmin(`drop database ${name} with (force)`);
-    },
+    drop: () => pool.end(),
   };
 }
 

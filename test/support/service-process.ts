@@ -15,10 +15,11 @@ export interface ServiceProcess {
   /** The public port of a receiver; 0 for a worker. */
   readonly port: number;
   readonly adminPort: number;
+  /** All that it logged, and each line that it wrote to stderr with the level `stderr`. */
   readonly lines: readonly LogLine[];
   /** Resolves when a line with this message was logged, from the start on. */
   logged(message: string): Promise<LogLine>;
-  /** Resolves when the process is gone, however it went. */
+  /** Resolves when the process is gone, however it went, and all that it logged has been read. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   signal(signal: NodeJS.Signals): void;
   /** SIGTERM, and waits for a clean end. */
@@ -31,11 +32,12 @@ const READY = { receiver: 'receiver ready', worker: 'worker ready' } as const;
 /**
  * Starts `oncehook receiver` or `oncehook worker`.
  * @param awaitReady false to get a process that still waits for what it stands on.
+ * @param onSpawn told of the process at once, before it is ready.
  */
 export async function startService(
   role: keyof typeof READY,
   env: Readonly<Record<string, string>>,
-  { awaitReady = true }: { readonly awaitReady?: boolean } = {},
+  options: { readonly awaitReady?: boolean; readonly onSpawn?: (service: ServiceProcess) => void } = {},
 ): Promise<ServiceProcess> {
   const child = spawn(process.execPath, [compiled('src/main/cli.js'), role], {
     cwd: ROOT,
@@ -50,7 +52,8 @@ export async function startService(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const service = new RunningService(child);
-  if (!awaitReady) return service;
+  options.onSpawn?.(service);
+  if (options.awaitReady === false) return service;
   await service.logged('operator listener ready');
   const ready = await service.logged(READY[role]);
   service.port = typeof ready.port === 'number' ? ready.port : 0;
@@ -63,13 +66,19 @@ class RunningService implements ServiceProcess {
   readonly exited: ServiceProcess['exited'];
   readonly #stderr: string[] = [];
   readonly #waiting = new Set<() => void>();
+  #isClosed = false;
 
   constructor(readonly child: ChildProcess) {
     createInterface({ input: child.stdout! }).on('line', (line) => {
       this.#read(line);
     });
-    child.stderr!.on('data', (chunk: Buffer) => this.#stderr.push(chunk.toString()));
-    this.exited = once(child, 'exit').then(([code, signal]) => {
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      this.#stderr.push(line);
+      this.lines.push({ level: 'stderr', msg: line });
+      this.#wake();
+    });
+    this.exited = once(child, 'close').then(([code, signal]) => {
+      this.#isClosed = true;
       this.#wake();
       return { code: code as number | null, signal: signal as NodeJS.Signals | null };
     });
@@ -87,7 +96,8 @@ class RunningService implements ServiceProcess {
     for (;;) {
       const line = this.lines.find(({ msg }) => msg === message);
       if (line !== undefined) return line;
-      if (this.#isGone()) throw new Error(`the process ended before it logged "${message}": ${this.#stderr.join('')}`);
+      if (this.#isClosed)
+        throw new Error(`the process ended before it logged "${message}": ${this.#stderr.join('\n')}`);
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
