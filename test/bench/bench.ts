@@ -79,6 +79,7 @@ const bodies = (count: number): string[] =>
 it('acknowledgements', { timeout: 600_000 }, async () => {
   // Nobody works on the task queue: what is measured is receiving.
   const receiver = await startService('receiver', serviceEnv(`bench-idle-${token()}`));
+  receiver.ignoreLog();
   const ports = {
     oncehook: receiver.port,
     'no database': await startPeer('none'),
@@ -118,6 +119,7 @@ it('receipt to done', { timeout: 600_000 }, async () => {
 async function measureOurs(): Promise<number> {
   const env = serviceEnv(`bench-${token()}`);
   const services: ServiceProcess[] = await Promise.all([startService('receiver', env), startService('worker', env)]);
+  for (const service of services) service.ignoreLog();
   const payloads = await payloadsWithOrders();
   const begun = performance.now();
   await sendLoad(services[0]!.port, SECRET, payloads, EVENT_CONCURRENCY);

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { compiled, ROOT } from './dist.js';
 
 export interface LogLine {
@@ -22,6 +22,8 @@ export interface ServiceProcess {
   /** Resolves when the process is gone, however it went, and all that it logged has been read. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   signal(signal: NodeJS.Signals): void;
+  /** Reads no more of its log: a load generator should not pay for parsing it. */
+  ignoreLog(): void;
   /** SIGTERM, and waits for a clean end. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -66,10 +68,11 @@ class RunningService implements ServiceProcess {
   readonly exited: ServiceProcess['exited'];
   readonly #stderr: string[] = [];
   readonly #waiting = new Set<() => void>();
+  readonly #log: Interface;
   #isClosed = false;
 
   constructor(readonly child: ChildProcess) {
-    createInterface({ input: child.stdout! }).on('line', (line) => {
+    this.#log = createInterface({ input: child.stdout! }).on('line', (line) => {
       this.#read(line);
     });
     createInterface({ input: child.stderr! }).on('line', (line) => {
@@ -104,6 +107,11 @@ class RunningService implements ServiceProcess {
 
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
+  }
+
+  ignoreLog(): void {
+    this.#log.close();
+    this.child.stdout!.resume();
   }
 
   async stop(): Promise<void> {
