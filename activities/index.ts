@@ -8,6 +8,7 @@ import type {
 import type { ProcessOperationInput } from '../src/domain/operation.js';
 import { recordDefect } from '../src/inbox/finish-event.js';
 import type { Logger } from '../src/observability/logger.js';
+import { createTroubleWatch, type TroubleWatch } from '../src/observability/trouble-watch.js';
 import { applyEvent, type ApplyEventDeps } from './apply-event.js';
 import { DEFECT, defectDetails, toActivityFailure } from './failures.js';
 import { discardEvent, quarantineEvent, type DiscardResult } from './quarantine-event.js';
@@ -29,9 +30,10 @@ export interface Activities {
 }
 
 export function createActivities(deps: ActivityDeps): Activities {
+  const trouble = createTroubleWatch(deps.log, deps.metrics);
   return {
     applyEvent: (input) =>
-      translated(deps, 'applyEvent', input, async () => {
+      translated(deps, trouble, 'applyEvent', input, async () => {
         try {
           return await applyEvent(deps, input);
         } catch (error) {
@@ -39,14 +41,16 @@ export function createActivities(deps: ActivityDeps): Activities {
           throw error;
         }
       }),
-    quarantineEvent: (input) => translated(deps, 'quarantineEvent', input, () => quarantineEvent(deps, input)),
-    discardEvent: (input) => translated(deps, 'discardEvent', input, () => discardEvent(deps, input)),
-    performOperation: (input) => translated(deps, 'performOperation', input, () => deps.performOperation(input)),
+    quarantineEvent: (input) => translated(deps, trouble, 'quarantineEvent', input, () => quarantineEvent(deps, input)),
+    discardEvent: (input) => translated(deps, trouble, 'discardEvent', input, () => discardEvent(deps, input)),
+    performOperation: (input) =>
+      translated(deps, trouble, 'performOperation', input, () => deps.performOperation(input)),
   };
 }
 
 async function translated<Result>(
   deps: ActivityDeps,
+  trouble: TroubleWatch,
   activity: keyof Activities,
   input: {
     readonly scope?: string;
@@ -57,13 +61,16 @@ async function translated<Result>(
   body: () => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await body();
+    const result = await body();
+    trouble.succeeded();
+    return result;
   } catch (error) {
     const failure = toActivityFailure(error, input.defects);
     const { scope, eventId, operationKey } = input;
     const fields = { activity, scope, eventId, operationKey, err: error };
     if (failure.type === DEFECT) deps.log.error(fields, 'activity met a defect');
     else {
+      trouble.failed();
       deps.metrics.infrastructureErrors.inc({ where: activity });
       deps.log.warn(fields, 'activity failed by its infrastructure; it will be tried again');
     }

@@ -17,6 +17,8 @@ export interface Metrics {
   /** Handler runs by handler result (`applied`, `wait`, ...) or `defect`. */
   readonly handlerRuns: Counter<'source' | 'result'>;
   readonly infrastructureErrors: Counter<'where'>;
+  /** How long activities have failed by their infrastructure without a success between; 0 when all is well. */
+  readonly infrastructureTroubleSeconds: Gauge;
   readonly quarantines: Counter<'source' | 'reason'>;
   /** Attempts of external effects by kind and what is known after them. */
   readonly operationAttempts: Counter<'kind' | 'answer'>;
@@ -81,6 +83,11 @@ export function createMetrics(registry: Registry = new Registry()): Metrics {
       name: 'oncehook_infrastructure_errors_total',
       help: 'Failures of what oncehook stands on, by place.',
       labelNames: ['where'],
+      registers,
+    }),
+    infrastructureTroubleSeconds: new Gauge({
+      name: 'oncehook_infrastructure_trouble_seconds',
+      help: 'How long activities have failed by what they stand on, without a success between.',
       registers,
     }),
     quarantines: new Counter({
