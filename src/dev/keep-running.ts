@@ -58,8 +58,8 @@ async function watchOver<P extends Part>(
       part = await restart(part);
       onProgress(`${name} runs again (process ${part.pid})`);
     } catch (error) {
-      onHopeless(`${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`);
-      return undefined;
+      // Whatever stands in the way may go away, such as a connection that has its port; if not, the next look counts again.
+      onProgress(`${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return part;

@@ -1,6 +1,7 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer } from 'node:net';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -8,7 +9,8 @@ const LOOPBACK = '127.0.0.1';
 export async function isPortFree(port: number): Promise<boolean> {
   const server = createServer();
   try {
-    await listening(server, port);
+    server.listen(port, LOOPBACK);
+    await once(server, 'listening'); // rejects with the server's 'error'
     return true;
   } catch {
     return false;
@@ -18,21 +20,14 @@ export async function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * A loopback port that nobody uses. One connection is opened and closed from the listening side: it rests in TIME_WAIT
- * for a minute, in which Linux hands the port to nobody who asks for any free one, while we can still bind it.
+ * A loopback port that nobody listens on, below what Linux (32768 up) and macOS (49152 up) take for outgoing connections:
+ * one of those may be in use by anybody's connection at the moment when a server wants it back.
  */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await listening(server, 0);
-  // Safe: a server listening on TCP has an address record, a string is for pipes only.
-  const { port } = server.address() as AddressInfo;
-  server.on('connection', (socket) => socket.end());
-  const visitor = connect(port, LOOPBACK);
-  visitor.resume();
-  await once(visitor, 'end');
-  visitor.destroy();
-  server.close();
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    if (await isPortFree(port)) return port;
+  }
 }
 
 /** The port noted in `file` if it is free, else the first free one of `preferred`, else any free one; noted in `file`. */
@@ -68,9 +63,4 @@ function notedPort(file: string): number[] {
 function note(file: string, port: number): number {
   writeFileSync(file, `${port}\n`);
   return port;
-}
-
-async function listening(server: Server, port: number): Promise<void> {
-  server.listen(port, LOOPBACK);
-  await once(server, 'listening'); // rejects with the server's 'error'
 }

@@ -17,7 +17,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Rejects only when it cannot be started or was aborted; a failure is in `code`. */
+/** Runs a program to its end. Rejects only when it cannot be started, was aborted or took too long; a failure is in `code`. */
 export async function runProgram(
   command: string,
   args: readonly string[],
@@ -28,8 +28,11 @@ export async function runProgram(
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
-    ...(signal === undefined ? {} : { signal }),
+    signal: AbortSignal.any([
+      ...(signal === undefined ? [] : [signal]),
+      // Not spawn's own timeout: its timer outlives a program that could not be started, and keeps us alive.
+      ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
+    ]),
   });
   const out = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out.stdout += text));

@@ -265,6 +265,22 @@ describe('finding a Temporal CLI', () => {
     expect(readdirSync(join(base, 'cache/oncehook'))).toHaveLength(1);
   });
 
+  test('does not stay alive for what could not be found', async () => {
+    const script = `
+      const { findTemporalCli } = await import(process.argv[1]);
+      const { buildTemporalCli } = await import(process.argv[1].replace('-cli.js', '-build.js'));
+      const fetchers = { go: buildTemporalCli };
+      await findTemporalCli({ env: process.env, onProgress: () => {}, fetchers }).catch(() => console.log('told'));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, compiled('src/dev/temporal-cli.js')], {
+      env: env({ PATH: join(base, 'bin') }),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await once(child.stdout, 'data');
+    const toldAt = Date.now();
+    await once(child, 'exit');
+    expect(Date.now() - toldAt).toBeLessThan(10_000);
+  });
+
   test('says that Go is missing, and what Go itself said when it failed', async () => {
     const { buildTemporalCli } = await import('../../src/dev/temporal-build.js');
     const find = (): Promise<string> =>
