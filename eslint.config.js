@@ -18,7 +18,10 @@ export default tseslint.config(
       ],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }], // numbers print as meant
       '@typescript-eslint/consistent-type-definitions': 'off', // unions need type, records read better as interface
-      '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: 'only-allowed-literals' }],
+      '@typescript-eslint/no-unnecessary-condition': [
+        'error',
+        { allowConstantLoopConditions: 'only-allowed-literals' },
+      ],
       '@typescript-eslint/no-unused-vars': ['error', { varsIgnorePattern: '^_', argsIgnorePattern: '^_' }],
       'no-console': 'error',
     },
@@ -27,7 +30,10 @@ export default tseslint.config(
     // The sandbox has no Node; the bundler refuses it too, but later and with a longer message.
     files: ['workflows/**/*.ts', 'src/domain/**/*.ts'],
     rules: {
-      'no-restricted-imports': ['error', { patterns: ['node:*', 'pg', 'zod', '@temporalio/client', '@temporalio/worker'] }],
+      'no-restricted-imports': [
+        'error',
+        { patterns: ['node:*', 'pg', 'zod', '@temporalio/client', '@temporalio/worker'] },
+      ],
       'no-restricted-globals': ['error', 'process', 'Buffer', 'setInterval', 'fetch', 'crypto'],
     },
   },

@@ -28,7 +28,7 @@ export function token(): string {
 export async function registerOrder(
   { pool }: TestDatabase,
   id = `order_${token()}`,
-  { totalMinor = 4200, currency = 'usd', email = 'buyer@example.com' as string | null } = {},
+  { totalMinor = 4200, currency = 'usd', email = 'buyer@example.com' } = {},
 ): Promise<string> {
   await pool.query(
     'insert into oncehook.orders (tenant_id, id, total_minor, currency, customer_email) values ($1, $2, $3, $4, $5)',
