@@ -20,6 +20,9 @@ export async function runDev({ demo }: { readonly demo: boolean }): Promise<bool
   const dir = openDevDir(process.env.ONCEHOOK_DEV_DIR ?? '');
   try {
     const settings = await readDevSettings(process.env, dir);
+    for (const name of ['DATABASE_URL', 'SMTP_URL']) {
+      if ((process.env[name] ?? '') !== '') say(`${name} is not used here: the stack has its own`);
+    }
     await runStack(settings, dir, demo, told);
     return told.aborted;
   } catch (error) {

@@ -20,13 +20,17 @@ export async function buildTemporalCli({ dir, file, env, onProgress, signal }: F
   const onLine = (line: string): void => {
     if (line.startsWith('go: downloading')) downloads++;
   };
-  const { code, stderr } = await withProgress(
-    'building the Temporal CLI with Go (once, some minutes)',
-    onProgress,
-    () => runProgram('go', args, { env: go, cwd: dir, onLine, ...(signal === undefined ? {} : { signal }) }),
-    () => `, ${downloads} modules downloaded`,
-  );
-  if (code !== 0) throw new Error(`go install failed: ${lastLine(stderr)}`);
+  const build = async (): Promise<void> => {
+    const { code, stderr } = await runProgram('go', args, {
+      env: go,
+      cwd: dir,
+      onLine,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (code !== 0) throw new Error(`go install failed: ${lastLine(stderr)}`);
+  };
+  const downloaded = (): string => `, ${downloads} modules downloaded`;
+  await withProgress('building the Temporal CLI with Go (once, some minutes)', onProgress, build, downloaded);
   await rename(join(dir, 'bin/temporal'), file);
 }
 

@@ -18,27 +18,27 @@ export async function downloadTemporalCli({ dir, file, env, onProgress, signal }
   }, FIRST_BYTE_WITHIN_MS);
   try {
     const stop = AbortSignal.any([noAnswer.signal, ...(signal === undefined ? [] : [signal])]);
-    const { code, stderr } = await withProgress(
-      'downloading the Temporal CLI',
-      onProgress,
-      () =>
-        runProgram(process.execPath, [PROGRAM, dir, `v${TEMPORAL_CLI_VERSION}`], {
-          env,
-          cwd: dir,
-          timeoutMs: WHOLE_WITHIN_MS,
-          signal: stop,
-        }),
-      () => `, ${Math.round(sizeOf(dir) / 1e6)} MB`,
-    );
-    const downloaded = readdirSync(dir).find((name) => !name.endsWith('.downloading'));
-    if (downloaded === undefined) throw new Error(code === 0 ? 'nothing came' : firstClause(stderr));
-    await rename(join(dir, downloaded), file); // the SDK's trial start may have failed; the caller looks for itself
+    const size = (): string => `, ${Math.round(sizeOf(dir) / 1e6)} MB`;
+    await withProgress('downloading the Temporal CLI', onProgress, () => download(dir, file, env, stop), size);
   } catch (error) {
     noAnswer.signal.throwIfAborted();
     throw error;
   } finally {
     clearTimeout(watch);
   }
+}
+
+async function download(dir: string, file: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+  const args = [PROGRAM, dir, `v${TEMPORAL_CLI_VERSION}`];
+  const { code, stderr } = await runProgram(process.execPath, args, {
+    env,
+    cwd: dir,
+    timeoutMs: WHOLE_WITHIN_MS,
+    signal,
+  });
+  const downloaded = readdirSync(dir).find((name) => !name.endsWith('.downloading'));
+  if (downloaded === undefined) throw new Error(code === 0 ? 'nothing came' : firstClause(stderr));
+  await rename(join(dir, downloaded), file); // the SDK's trial start may have failed; the caller looks for itself
 }
 
 function sizeOf(dir: string): number {
