@@ -62,7 +62,12 @@ async function acknowledged(stack: Stack): Promise<PaymentEvent> {
   await stack.start('receiver');
   const event = await stack.payment();
   expect(await stack.sender.deliver(event)).toMatchObject({ said: 'accepted' });
-  await until('its run is open', () => isKnown(stack, event));
+  // A start that a busy machine does not answer in time is left to the sweeper, and here there is none.
+  await until('its run is open', async () => {
+    if (await isKnown(stack, event)) return true;
+    await begin(stack, event);
+    return false;
+  });
   return event;
 }
 
@@ -76,6 +81,10 @@ async function done(stack: Stack): Promise<{ event: PaymentEvent; row: unknown }
 /** As the sender, a receiver or a sweeper would; each of them takes what it finds for success. */
 async function startAgain(stack: Stack, event: PaymentEvent): Promise<void> {
   expect(await stack.sender.deliver(event)).toMatchObject({ status: 200, said: 'duplicate' });
+  await begin(stack, event);
+}
+
+async function begin(stack: Stack, event: PaymentEvent): Promise<void> {
   const { startEvent } = createWorkflowStarts({
     client: stack.temporal,
     taskQueue: stack.taskQueue,

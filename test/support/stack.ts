@@ -62,7 +62,7 @@ export interface Stack {
 export const SECRET = 'whsec_0123456789abcdef_of_the_stack';
 
 /** What the fastest recovery needs is 15 s (a dead worker's activity) or 30 s (a dead sweeper's claim). */
-const SOUND_WITHIN_MS = 90_000;
+const SOUND_WITHIN_MS = 120_000;
 
 const LOOK_EVERY_MS = 500;
 

@@ -2,7 +2,7 @@
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  patienceMs = 10_000,
+  patienceMs = 30_000,
 ): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!(await condition())) {
