@@ -17,25 +17,31 @@ const SAME_SIGNAL_MS = 1500;
 export async function runDev({ demo }: { readonly demo: boolean }): Promise<boolean> {
   process.stdout.on('error', () => undefined); // the terminal was closed; there is still a stack to stop
   const told = listenForStop();
+  const hopeless = new AbortController();
   const dir = openDevDir(process.env.ONCEHOOK_DEV_DIR ?? '');
   try {
     const settings = await readDevSettings(process.env, dir);
     for (const name of ['DATABASE_URL', 'SMTP_URL']) {
       if ((process.env[name] ?? '') !== '') say(`${name} is not used here: the stack has its own`);
     }
-    await runStack(settings, dir, demo, told);
-    return told.aborted;
+    await runStack(settings, dir, demo, told, hopeless);
   } catch (error) {
-    if (!told.aborted) throw error;
+    const isBrokenOff = error instanceof Error && error.name === 'AbortError';
+    if (!isBrokenOff) throw error;
     say('stopped before it was up');
-    return true;
   } finally {
     dir.release();
   }
+  return told.aborted;
 }
 
-async function runStack(settings: DevSettings, dir: DevDir, demo: boolean, told: AbortSignal): Promise<void> {
-  const hopeless = new AbortController();
+async function runStack(
+  settings: DevSettings,
+  dir: DevDir,
+  demo: boolean,
+  told: AbortSignal,
+  hopeless: AbortController,
+): Promise<void> {
   const onHopeless = (line: string): void => {
     say(`${line}: stopping. The logs are in ${relative('', dir.path)}.`);
     hopeless.abort();

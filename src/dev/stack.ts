@@ -186,7 +186,11 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The last first: nothing is accepted any more that nobody would carry on. */
+/** The last first: nothing is accepted any more that nobody would carry on. One that does not stop keeps no other running. */
 async function stopAll(started: readonly Stoppable[]): Promise<void> {
-  for (const part of [...started].reverse()) await part.stop();
+  const failures: unknown[] = [];
+  for (const part of [...started].reverse()) {
+    await part.stop().catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'parts of the local stack did not stop');
 }
