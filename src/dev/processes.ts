@@ -112,14 +112,19 @@ function procPids(): number[] {
     .map(Number);
 }
 
-/** proc(5): `pid (name) state ppid ...`, the start time is field 22. The name may hold blanks and brackets, so parsing begins after its last one. */
+/**
+ * proc(5): `pid (name) state ppid ...`, the number of threads is field 20, the start time field 22. The name may hold
+ * blanks and brackets, so parsing begins after its last one. A process whose first thread alone has ended shows as a
+ * zombie while the others still hold its files and ports.
+ */
 function parseStat(stat: string): ProcessRow | undefined {
   const pid = Number.parseInt(stat, 10);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent] = fields;
+  const threads = Number(fields[17]);
   const startedAt = fields[19];
   if (state === undefined || parent === undefined || startedAt === undefined) return undefined;
-  return { pid, parent: Number(parent), zombie: state === 'Z' || state === 'X', startedAt };
+  return { pid, parent: Number(parent), zombie: state === 'X' || (state === 'Z' && threads <= 1), startedAt };
 }
 
 function parsePs(output: string): ProcessRow[] {
