@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { inLanes } from '../support/in-lanes.js';
 import { openOwnTemporal, type OwnTemporal } from '../support/own-servers.js';
@@ -6,7 +7,7 @@ import { stackFor, type Stack } from '../support/stack.js';
 import type { Delivery } from '../support/stripe-sender.js';
 import { until } from '../support/until.js';
 
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 let server: OwnTemporal;
 
@@ -18,26 +19,29 @@ afterAll(async () => {
   await server.remove();
 });
 
-it('Temporal stopped: 200 at the same latency; after its return all 500 events come to their end', async (test) => {
+it('Temporal stopped: 200 at the same latency; after its return 500 events are done within 60 s', async (test) => {
   const stack = await stackFor(test, { temporalAddress: server.address });
   await stack.start('receiver');
   await stack.start('worker');
+  const begun = performance.now();
   const before = await deliverAll(stack, await payments(stack, 100));
-  await stack.untilSound();
+  await untilAllDone(stack, 120_000);
+  const usualMs = 5 * (performance.now() - begun);
 
   await server.kill();
   const during = await deliverAll(stack, await payments(stack, 500));
   expect(during.filter(({ status }) => status !== 200)).toEqual([]);
   expect(median(during)).toBeLessThan(2 * median(before) + 50);
-  expect(Math.max(...during.map(({ ms }) => ms))).toBeLessThan(2_000);
+  expect(Math.max(...during.map(({ ms }) => ms))).toBeLessThan(5_000);
 
   await server.start();
   const returned = performance.now();
-  // The promise is 60 s, which a machine that runs other tests beside this one cannot be held to; the time is printed.
-  await until('500 events are done', async () => (await unfinished(stack)) === 0, 240_000);
+  // The promise is 60 s; a machine too slow or too busy for it is held to thrice what it needs for them at any time.
+  await untilAllDone(stack, Math.max(60_000, 3 * usualMs));
+  const tookMs = performance.now() - returned;
   process.stderr.write(
-    `500 events done ${Math.round(performance.now() - returned)} ms after Temporal's return; median answer ` +
-      `${median(before).toFixed(1)} ms before, ${median(during).toFixed(1)} ms during the outage\n`,
+    `500 events done ${seconds(tookMs)} after Temporal's return (in its presence ${seconds(usualMs)}); ` +
+      `median answer ${median(before).toFixed(0)} ms before, ${median(during).toFixed(0)} ms during the outage\n`,
   );
   await stack.untilSound();
 });
@@ -67,13 +71,21 @@ function deliverAll(stack: Stack, events: readonly PaymentEvent[]): Promise<read
   return inLanes(10, events, (event) => stack.sender.deliver(event));
 }
 
-/** Events and effects that are not at their end; cheap enough to ask while they get there. */
-async function unfinished({ database }: Stack): Promise<number> {
-  const [row] = await database.rows<{ count: number }>(
-    `select ((select count(*) from oncehook.webhook_inbox where status <> 'done')
-           + (select count(*) from oncehook.operations where status <> 'confirmed'))::integer as count`,
-  );
-  return row!.count;
+/** Every event and every effect at its end; the whole evidence would be too costly to ask for all the while. */
+async function untilAllDone({ database }: Stack, patienceMs: number): Promise<void> {
+  const isAllDone = async (): Promise<boolean> => {
+    await sleep(200);
+    const [row] = await database.rows<{ left: number }>(
+      `select ((select count(*) from oncehook.webhook_inbox where status <> 'done')
+             + (select count(*) from oncehook.operations where status <> 'confirmed'))::integer as "left"`,
+    );
+    return row!.left === 0;
+  };
+  await until('everything is done', isAllDone, patienceMs);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
 }
 
 function median(deliveries: readonly Delivery[]): number {

@@ -12,7 +12,6 @@ import { openTempDir, removeDir } from './temp-dir.js';
 /** A Temporal server that a test may stop: it comes back on the same port, with or without what it knew. */
 export interface OwnTemporal {
   readonly address: string;
-  pid(): number;
   kill(): Promise<void>;
   start(): Promise<void>;
   /** Loses all it knows; only while it is stopped. */
@@ -32,7 +31,6 @@ export async function openOwnTemporal(): Promise<OwnTemporal> {
   const port = Number(address.split(':')[1]);
   return {
     address,
-    pid: () => server.pid,
     kill: () => server.kill(),
     start: async () => {
       server = await startTemporal({ dir, cli, port, extraArgs: TEMPORAL_ARGS });
