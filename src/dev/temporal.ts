@@ -197,8 +197,6 @@ function serverArgs(plan: Plan, port: number, uiPort: number): string[] {
     ...['server', 'start-dev', ...dbFileArgs(plan)],
     ...['--port', String(port), '--ui-port', String(uiPort), '--ip', LOOPBACK],
     ...['--sqlite-pragma', 'journal_mode=wal', '--log-level', 'warn'],
-    // Off in this server by default: hands a worker its next activity with the answer to its workflow task.
-    ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
     ...attributes,
     ...plan.extraArgs,
   ];
