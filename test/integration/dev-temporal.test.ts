@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isPortFree } from '../../src/dev/ports.js';
 import { isAlive } from '../../src/dev/processes.js';
 import { startTemporal, type RunningTemporal, type TemporalOptions } from '../../src/dev/temporal.js';
 import { findTemporalCli } from '../../src/dev/temporal-cli.js';
@@ -98,6 +99,8 @@ describe('a local Temporal server', () => {
       await client.workflow.start('anything', { taskQueue: 'q', workflowId: `new-${round}` });
       await (round === 3 ? next.stop() : next.kill());
       expect(isAlive(next.pid)).toBe(false);
+      // Threads outlive the first one by a moment, with everything that the process has open.
+      expect(await isPortFree(Number(next.address.split(':')[1]))).toBe(true);
     }
     const last = await start();
     const client = await clientOf(last);
