@@ -172,8 +172,16 @@ async function launch(plan: Plan, port: number, uiPort: number): Promise<Server>
 }
 
 async function isUp({ pid, port, uiPort }: Server): Promise<boolean> {
-  if (!(await accepts(port)) || !(await accepts(uiPort)) || !isAlive(pid)) return false;
-  return isTemporalReady(`${LOOPBACK}:${port}`, NAMESPACE);
+  if (!(await accepts(port)) || !isAlive(pid)) return false;
+  return (await isTemporalReady(`${LOOPBACK}:${port}`, NAMESPACE)) && (await isUiReady(uiPort));
+}
+
+/** The UI has a connection of its own to the server, tried first too early and again only after a second. */
+async function isUiReady(uiPort: number): Promise<boolean> {
+  const url = `http://${LOOPBACK}:${uiPort}/api/v1/namespaces/${NAMESPACE}`;
+  const answer = await fetch(url, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);
+  await answer?.body?.cancel();
+  return answer?.status === 200;
 }
 
 function spawnServer(plan: Plan, port: number, uiPort: number): ChildProcess {
