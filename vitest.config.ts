@@ -6,9 +6,6 @@ import { defineConfig } from 'vitest/config';
  */
 const RETRIES = process.env.CI === 'true' ? 1 : 0;
 
-/** Outages take minutes of a machine that does nothing else: `npm run test:outages`. */
-const OUTAGES = process.env.ONCEHOOK_TEST_OUTAGES === '1' ? ['test/integration/outage-*.test.ts'] : [];
-
 export default defineConfig({
   test: {
     // Worker threads crash with the Temporal SDK's native module when the second file loads it.
@@ -34,11 +31,11 @@ export default defineConfig({
         },
       },
       {
-        // Whole stacks of processes that are killed and stopped: last, and one file at a time.
+        // Whole stacks of processes and servers that are killed and stopped: last, and one file at a time.
         extends: true,
         test: {
           name: 'processes',
-          include: ['test/crash/**/*.test.ts', ...OUTAGES],
+          include: ['test/crash/**/*.test.ts', 'test/integration/outage-*.test.ts'],
           globalSetup: 'test/support/global-setup.ts',
           sequence: { groupOrder: 1 },
           maxWorkers: 1,

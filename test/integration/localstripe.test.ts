@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase, type TestDatabase } from '../support/database.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../../src/dev/ports.js';
 import { registerOrder, token } from '../support/payment-event.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import { startSmtpSink, type SmtpSink } from '../support/smtp-sink.js';
