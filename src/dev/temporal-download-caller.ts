@@ -1,12 +1,13 @@
 import { readdirSync, statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../package-root.js';
 import { withProgress } from './progress.js';
 import { runProgram } from './run-program.js';
 import { TEMPORAL_CLI_VERSION, type FetchRequest } from './temporal-fetcher.js';
 
-const PROGRAM = fileURLToPath(new URL('./temporal-download.js', import.meta.url));
+/** Always the built one: under a test runner this file is its own source, beside which node finds no JavaScript. */
+const PROGRAM = join(packageRoot(), 'dist', 'src', 'dev', 'temporal-download.js');
 const FIRST_BYTE_WITHIN_MS = 20_000;
 const WHOLE_WITHIN_MS = 15 * 60_000;
 

@@ -9,6 +9,7 @@ import { isPortFree } from '../../src/dev/ports.js';
 import { isAlive } from '../../src/dev/processes.js';
 import { startTemporal, type RunningTemporal, type TemporalOptions } from '../../src/dev/temporal.js';
 import { findTemporalCli } from '../../src/dev/temporal-cli.js';
+import { downloadTemporalCli } from '../../src/dev/temporal-download-caller.js';
 import { TEMPORAL_CLI_VERSION, type Fetcher } from '../../src/dev/temporal-fetcher.js';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
 import { compiled } from '../support/dist.js';
@@ -266,6 +267,13 @@ describe('finding a Temporal CLI', () => {
     expect(await findTemporalCli({ env: env(), onProgress, fetchers: { go: buildTemporalCli } })).toBe(cached());
     expect(readFileSync(join(base, 'seen'), 'utf8')).toMatch(/^-modcacherw .*\/cache\/oncehook\/temporal-/);
     expect(readdirSync(join(base, 'cache/oncehook'))).toHaveLength(1);
+  });
+
+  test('a download that meets no network fails by the network, not by a program that is not there', async () => {
+    const nowhere = { HTTPS_PROXY: 'http://127.0.0.1:9', https_proxy: 'http://127.0.0.1:9' };
+    await expect(
+      findTemporalCli({ env: env(nowhere), onProgress, fetchers: { download: downloadTemporalCli } }),
+    ).rejects.toThrow(/download: [^)]*(error sending request|connect)/i);
   });
 
   test('does not stay alive for what could not be found', async () => {
