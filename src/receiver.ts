@@ -2,6 +2,7 @@ import type { Express, Router } from 'express';
 import type { Pool } from 'pg';
 import { errorCode, errorKind } from './db/error-kinds.js';
 import { createBodyMemory } from './http/body-memory.js';
+import { createSignatureDiagnosis } from './http/diagnose-signature.js';
 import { createHttpServer } from './http/http-server.js';
 import { createLineSampler, type LineSampler } from './http/line-sampler.js';
 import { createPublicApp } from './http/public-app.js';
@@ -29,7 +30,7 @@ export interface ReceiverConfig {
 
 export type ReceiverSourceConfig = SourceSettings & {
   readonly secrets: SecretSource;
-  /** In both directions, in milliseconds. */
+  /** In both directions, in milliseconds; unused where no time is signed. */
   readonly toleranceMs: number;
   readonly maxBodyBytes: number;
   readonly rateLimit: RateLimit | undefined;
@@ -86,9 +87,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     onFailure: reportInsertFailure(log, metrics, sampler),
     metrics,
   });
+  const sources = receivingSources(config);
   const router = createWebhookRouter(
     createReceiveWebhook({
-      sources: receivingSources(config),
+      sources,
+      diagnose: createSignatureDiagnosis({ sources, now: () => performance.now() }),
       insert: (event) => batcher.insert(event),
       dispatch: options.dispatch,
       bodyMemory: createBodyMemory(config.maxBodyMemory, (bytes) => {

@@ -39,7 +39,15 @@ export function recordDelivery({ log, metrics, sampler }: DeliveryLogOptions, de
     durationMs: Math.round(delivery.durationMs * 10) / 10,
   };
   if (outcome === 'unavailable') log.warn(line, 'delivery');
+  else if (isAlarming(verdict)) log.warn(line, 'delivery');
   else log.info(line, 'delivery');
+}
+
+/** What an operator must look at: somebody sends again what is not theirs, or an ID does not tell events apart. */
+function isAlarming(verdict: Verdict): boolean {
+  if (verdict.kind !== 'stored') return false;
+  const { disposition } = verdict.envelope;
+  return verdict.otherBytes === true || (verdict.result === 'accepted' && disposition.kind === 'quarantined');
 }
 
 function outcomeOf(verdict: Verdict): string {
@@ -48,8 +56,9 @@ function outcomeOf(verdict: Verdict): string {
       return verdict.result;
     case 'refused':
       return verdict.code;
+    case 'challenge':
     case 'aborted':
-      return 'aborted';
+      return verdict.kind;
   }
 }
 
@@ -61,6 +70,7 @@ function countCauses(metrics: Metrics, source: string, verdict: Verdict): void {
   if (verdict.kind === 'refused' && verdict.code === 'invalid_signature') {
     metrics.signatureRefusals.inc({ source, cause: verdict.cause ?? 'unknown' });
   }
+  if (verdict.kind === 'stored' && verdict.otherBytes === true) metrics.derivedIdConflicts.inc({ source });
   if (verdict.kind === 'stored' && verdict.result === 'accepted') {
     const { disposition } = verdict.envelope;
     if (disposition.kind === 'quarantined') metrics.quarantines.inc({ source, reason: disposition.reason });
@@ -68,8 +78,10 @@ function countCauses(metrics: Metrics, source: string, verdict: Verdict): void {
 }
 
 function detailsOf(verdict: Verdict): object {
-  if (verdict.kind === 'aborted') return {};
-  if (verdict.kind === 'stored') return describeEvent(verdict.envelope);
+  if (verdict.kind === 'aborted' || verdict.kind === 'challenge') return {};
+  if (verdict.kind === 'stored') {
+    return { ...describeEvent(verdict.envelope), ...(verdict.otherBytes === true ? { otherBytes: true } : {}) };
+  }
   const { envelope, ...facts } = verdict.facts;
   return { cause: verdict.cause, ...facts, ...(envelope === undefined ? {} : describeEvent(envelope)) };
 }

@@ -4,11 +4,13 @@ import { finished } from 'node:stream/promises';
 import type { CheckpointHook } from '../checkpoints.js';
 import type { ProcessWebhookEventInput } from '../domain/event.js';
 import type { InsertResult } from '../inbox/commit-batch.js';
-import type { NewEvent } from '../inbox/insert-events.js';
+import { asideId } from '../inbox/keep-aside.js';
+import type { NewEvent, StoredResult } from '../inbox/new-event.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { Envelope, Source } from '../sources/source.js';
+import type { Envelope, Source, SignatureRefusal, VerificationInput } from '../sources/source.js';
 import type { BodyMemory } from './body-memory.js';
+import type { Diagnose } from './diagnose-signature.js';
 import { recordDelivery } from './delivery-log.js';
 import { readJsonBody } from './json-body.js';
 import type { LineSampler } from './line-sampler.js';
@@ -28,6 +30,7 @@ export interface ReceivingSource {
   readonly source: Source;
   /** Asked at every delivery, since secrets are replaced at run time. */
   readonly secrets: SecretSource;
+  /** Unused by kinds that sign no time. */
   readonly toleranceMs: number;
   readonly maxBodyBytes: number;
   readonly rateLimiter: RateLimiter | undefined;
@@ -41,6 +44,8 @@ export interface ReceiveWebhookDeps {
   /** Begins the processing of an event that this request stored; must not throw, and nobody waits for it. */
   readonly dispatch: (event: ProcessWebhookEventInput) => void;
   readonly bodyMemory: BodyMemory;
+  /** Looks for what made a signature fail, for the operator. */
+  readonly diagnose: Diagnose;
   readonly checkpoints: CheckpointHook;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -97,10 +102,9 @@ async function judge(
     await deps.checkpoints('receiver.before-insert');
 
     const result = await deps.insert(verified.event);
-    const { envelope } = verified;
-    if (result === 'unavailable') return refused('unavailable', 'insert', { envelope });
+    if (result === 'unavailable') return refused('unavailable', 'insert', { envelope: verified.envelope });
     await deps.checkpoints('receiver.after-commit');
-    return { kind: 'stored', result: result === 'inserted' ? 'accepted' : 'duplicate', envelope };
+    return stored(verified, result);
   } finally {
     reservation.release();
   }
@@ -132,52 +136,85 @@ interface Verified {
   readonly envelope: Envelope;
 }
 
+function stored({ event, envelope }: Verified, result: StoredResult): Verdict {
+  switch (result) {
+    case 'inserted':
+      return { kind: 'stored', result: 'accepted', envelope };
+    case 'duplicate':
+    case 'duplicate_of_other_bytes':
+      return { kind: 'stored', result: 'duplicate', envelope, otherBytes: result === 'duplicate_of_other_bytes' };
+    case 'suspected_replay':
+    case 'id_conflict': {
+      const disposition = { kind: 'quarantined', reason: result } as const;
+      return { kind: 'stored', result: 'accepted', envelope: { ...envelope, eventId: asideId(event), disposition } };
+    }
+  }
+}
+
 function verify(
   deps: ReceiveWebhookDeps,
   req: IncomingMessage,
-  { source, secrets, toleranceMs, rateLimiter }: ReceivingSource,
+  receiving: ReceivingSource,
   body: Buffer,
   { requestId, arrivedAt }: { readonly requestId: string; readonly arrivedAt: number },
 ): Verified | Verdict {
   if (body.length === 0) return refused('empty_body');
+  const { source, rateLimiter } = receiving;
   const headers = req.headersDistinct;
-  const nowSeconds = Math.floor(arrivedAt / 1000);
-  const verification = source.verify({
+  const input = {
     headers,
     body,
-    secrets: secrets.current().map((secret) => secret.reveal()),
-    toleranceMs,
-    nowSeconds,
-  });
-  if (!verification.ok) {
-    const { cause } = verification;
-    const facts = 'skewSeconds' in verification ? { skewSeconds: verification.skewSeconds } : {};
-    return refused('invalid_signature', cause, facts);
-  }
+    secrets: receiving.secrets.current().map((secret) => secret.reveal()),
+    toleranceMs: receiving.toleranceMs,
+    nowSeconds: Math.floor(arrivedAt / 1000),
+  };
+  const verification = source.verify(input);
+  if (!verification.ok) return refuseSignature(deps, source, input, verification);
   deps.metrics.secretMatches.inc({ source: source.name, position: String(verification.secretPosition) });
   if (rateLimiter?.take(performance.now()) === false) return refused('rate_limited');
 
   const signedSha256 = createHash('sha256').update(body).digest();
   const facts = { bytes: body.length, sha256: signedSha256.toString('hex') };
-  const json = readJsonBody(body);
+  const text = source.unwrap === undefined ? body : source.unwrap(headers, body);
+  if (text === undefined) return refused('invalid_event', 'not_the_form_it_claims', facts);
+  const json = readJsonBody(text);
   if (!json.ok) return refused(json.code, undefined, facts);
-  const envelope = source.envelope({ headers, payload: json.value });
-  if (envelope === undefined) return refused('invalid_event', undefined, facts);
+  const reading = source.read({ headers, text: json.text, payload: json.value });
+  if (reading === undefined) return refused('invalid_event', undefined, facts);
+  if (reading.kind === 'challenge') return { kind: 'challenge', answer: reading.answer };
+  const { envelope } = reading;
   const { secretPosition } = verification;
   const received = { source: source.name, requestId, signedSha256, secretPosition, payloadText: json.text };
   return { event: newEvent(envelope, received), envelope };
 }
 
+function refuseSignature(
+  deps: ReceiveWebhookDeps,
+  source: Source,
+  input: VerificationInput,
+  refusal: SignatureRefusal,
+): Verdict {
+  if (refusal.cause === 'timestamp_out_of_tolerance') {
+    return refused('invalid_signature', refusal.cause, { skewSeconds: refusal.skewSeconds });
+  }
+  const found = refusal.cause === 'no_matching_secret' ? deps.diagnose(source, input) : undefined;
+  if (found === undefined) return refused('invalid_signature', refusal.cause);
+  const { cause, ...facts } = found;
+  return refused('invalid_signature', cause, facts);
+}
+
 type Received = Pick<NewEvent, 'source' | 'requestId' | 'signedSha256' | 'secretPosition' | 'payloadText'>;
 
 function newEvent(envelope: Envelope, received: Received): NewEvent {
-  const { scope, eventId, eventType, providerCreatedAt, disposition } = envelope;
+  const { scope, eventId, identity, eventType, providerCreatedAt, twinEventId, disposition } = envelope;
   return {
     ...received,
     scope,
     eventId,
+    identity,
     eventType,
     providerCreatedAt,
+    twinEventId,
     status: disposition.kind === 'process' ? 'pending' : disposition.kind,
     outcome: disposition.kind === 'done' ? disposition.outcome : null,
     reason: disposition.kind === 'process' ? null : disposition.reason,
@@ -201,6 +238,9 @@ function answer(
       sendText(req, res, 200, contentType, body);
       return;
     }
+    case 'challenge':
+      sendText(req, res, 200, 'text/plain; charset=utf-8', verdict.answer);
+      return;
     case 'refused':
       sendProblem(req, res, verdict.code, {
         requestId,

@@ -1,13 +1,14 @@
 import type { Pool, PoolClient } from 'pg';
 import { isConnectionError, isRetryableConflict, sqlstateOf } from '../db/error-kinds.js';
 import { DatabaseUnusableError, DeadlineError } from '../errors.js';
-import { insertEvents, keyText, type InsertedOrDuplicate, type NewEvent } from './insert-events.js';
+import { insertEvents } from './insert-events.js';
+import { keyText, type NewEvent, type StoredResult } from './new-event.js';
 
 /**
  * `unavailable`: not committed, or nobody knows. The sender must send again, and may: what was committed after all is
  * then a duplicate.
  */
-export type InsertResult = InsertedOrDuplicate | 'unavailable';
+export type InsertResult = StoredResult | 'unavailable';
 
 /**
  * What the receiver's sessions need as `statement_timeout`, in milliseconds: a little under the batcher's deadline, so
@@ -84,7 +85,7 @@ function indexesByKey(events: readonly NewEvent[]): readonly (readonly number[])
 }
 
 type Attempt =
-  | { readonly kind: 'committed'; readonly results: readonly InsertedOrDuplicate[] }
+  | { readonly kind: 'committed'; readonly results: readonly StoredResult[] }
   /** Rolled back whole; `refused` for what the rows hold, `conflict` for what others did meanwhile. */
   | { readonly kind: 'refused' | 'conflict'; readonly error: unknown };
 

@@ -1,6 +1,6 @@
 import type { Metrics } from '../observability/metrics.js';
 import { commitBatch, type CommitBatchOptions, type InsertResult } from './commit-batch.js';
-import { keyText, type NewEvent } from './insert-events.js';
+import { keyText, type NewEvent } from './new-event.js';
 
 /** Commits events for many requests at once. */
 export interface InsertBatcher {

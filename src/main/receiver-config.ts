@@ -1,5 +1,4 @@
 import type { Config, SourceConfig } from '../config/config.js';
-import { ConfigError } from '../errors.js';
 import type { ReceiverConfig, ReceiverSourceConfig } from '../receiver.js';
 
 /** The part of a configuration that receiving needs. */
@@ -11,13 +10,9 @@ export function receiverConfig({ sources, maxBodyMemory }: Config): ReceiverConf
 }
 
 function receiverSource(source: SourceConfig): ReceiverSourceConfig {
-  if (source.kind !== 'stripe') {
-    // The configuration refuses them with a better sentence; this keeps the two lists honest with each other.
-    throw new ConfigError([`sources.${source.name}.kind: "${source.kind}" is not built yet`]);
-  }
-  return {
-    ...source,
-    rateLimit: source.rateLimit ?? undefined,
-    response: source.response ?? undefined,
-  };
+  const { response } = source;
+  const common = { response: response ?? undefined };
+  // GitHub signs no time, and never sends again what was refused, so it has neither setting.
+  if (source.kind === 'github') return { ...source, ...common, toleranceMs: 0, rateLimit: undefined };
+  return { ...source, ...common, toleranceMs: source.toleranceMs ?? 0, rateLimit: source.rateLimit ?? undefined };
 }

@@ -10,6 +10,10 @@ export interface Metrics {
   readonly signatureRefusals: Counter<'source' | 'cause'>;
   /** Deliveries whose signature matched, by the position of the secret. */
   readonly secretMatches: Counter<'source' | 'position'>;
+  /** Derived event IDs met again with another body: the configured fields do not tell events apart. Alarm on any. */
+  readonly derivedIdConflicts: Counter<'source'>;
+  /** Secrets read again at run time, by result (`replaced`, `unchanged`, `refused`). */
+  readonly secretReloads: Counter<'source' | 'result'>;
   readonly bodyBytesInMemory: Gauge;
   readonly insertBatchRows: Histogram;
   /** Workflow starts by who asked (`receiver`, `sweeper`, `command`) and result (`started`, `failed`, `skipped`). */
@@ -54,6 +58,18 @@ export function createMetrics(registry: Registry = new Registry()): Metrics {
       name: 'oncehook_secret_matches_total',
       help: 'Verified deliveries by the position of the secret that matched, from 0.',
       labelNames: ['source', 'position'],
+      registers,
+    }),
+    derivedIdConflicts: new Counter({
+      name: 'oncehook_derived_id_conflicts_total',
+      help: 'Derived event IDs met again with another body: an event may have been taken for a duplicate.',
+      labelNames: ['source'],
+      registers,
+    }),
+    secretReloads: new Counter({
+      name: 'oncehook_secret_reloads_total',
+      help: 'Secrets read again at run time, by source and result.',
+      labelNames: ['source', 'result'],
       registers,
     }),
     bodyBytesInMemory: new Gauge({

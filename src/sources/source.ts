@@ -9,7 +9,7 @@ export interface VerificationInput {
   readonly body: Buffer;
   /** Every secret that is valid now, in configured order; never empty. */
   readonly secrets: readonly string[];
-  /** How far the signed time may lie from ours, in either direction, in milliseconds. */
+  /** How far the signed time may lie from ours, in either direction, in milliseconds; unused by kinds that sign none. */
   readonly toleranceMs: number;
   /** The receiver's clock when the request arrived, in whole Unix seconds. */
   readonly nowSeconds: number;
@@ -39,9 +39,19 @@ export type Disposition =
   | { readonly kind: 'done'; readonly outcome: InboxOutcome; readonly reason: string | null }
   | { readonly kind: 'quarantined'; readonly reason: string };
 
+/**
+ * How far an event's ID can be trusted.
+ * - `signed`: the signature covers it.
+ * - `unsigned`: anybody who has seen a delivery can send it again under another ID, so the same bytes count once.
+ * - `unsigned_repeatable`: the same, and this sender's bytes may repeat by themselves.
+ * - `derived`: a hash of fields of the signed body, which may turn out not to tell two events apart.
+ */
+export type EventIdentity = 'signed' | 'unsigned' | 'unsigned_repeatable' | 'derived';
+
 /** What the receiver needs to know of a verified event; all of it well-formed text that may be stored and logged. */
 export interface Envelope {
   readonly eventId: string;
+  readonly identity: EventIdentity;
   readonly eventType: string;
   readonly scope: string;
   /** `null` when the event's account belongs to no configured tenant. */
@@ -50,12 +60,20 @@ export interface Envelope {
   readonly providerCreatedAt: string | null;
   /** The sender's own name for the API request that caused the event, if it tells. */
   readonly senderRequestId: string | null;
+  /** ID of the event that tells the same change in another form, if the sender says so: a thin event's snapshot twin. */
+  readonly twinEventId: string | null;
   readonly disposition: Disposition;
 }
 
-export interface EnvelopeInput {
+/** What a verified body says: an event, or a question of the sender's that is answered and not stored. */
+export type Reading =
+  { readonly kind: 'event'; readonly envelope: Envelope } | { readonly kind: 'challenge'; readonly answer: string };
+
+export interface ReadingInput {
   readonly headers: DistinctHeaders;
-  /** The body as `JSON.parse` gave it: numbers over 2^53 are rounded. */
+  /** The JSON text of the event, to the character. */
+  readonly text: string;
+  /** The same as `JSON.parse` gave it: numbers over 2^53 are rounded. */
   readonly payload: unknown;
 }
 
@@ -63,6 +81,11 @@ export interface EnvelopeInput {
 export interface Source {
   readonly name: string;
   verify(input: VerificationInput): Verification;
-  /** @returns `undefined` when the verified body is not an event of this kind. */
-  envelope(input: EnvelopeInput): Envelope | undefined;
+  /**
+   * The JSON text inside a verified body, for senders that wrap it; without this method the body is the text.
+   * @returns `undefined` when the body has not the form that its headers promise.
+   */
+  unwrap?(headers: DistinctHeaders, body: Buffer): Buffer | undefined;
+  /** @returns `undefined` when the verified text is not an event of this kind. */
+  read(input: ReadingInput): Reading | undefined;
 }

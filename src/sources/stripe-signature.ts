@@ -1,11 +1,8 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { findMatchingSecret, MAX_SIGNATURES } from './match-secret.js';
+import { oneHeader } from './one-header.js';
+import { isTimestamp, refuseByTime } from './signed-time.js';
 import type { DistinctHeaders, Verification, VerificationInput } from './source.js';
-
-/** More signatures than any sender sends while it rolls secrets; a bound on the work that a header can ask for. */
-const MAX_SIGNATURES = 16;
-
-/** Unix seconds as Stripe writes them; 15 digits stay exact as a number. */
-const TIMESTAMP = /^[1-9][0-9]{0,14}$/;
 
 /** A hex SHA-256 as Stripe writes it. Only what fits is decoded, so every comparison is of 32 bytes with 32 bytes. */
 const HEX_DIGEST = /^[0-9a-f]{64}$/;
@@ -29,28 +26,25 @@ export function verifyStripeSignature(input: VerificationInput): Verification {
   const header = readHeader(input.headers);
   if (typeof header === 'string') return { ok: false, cause: header };
 
-  const secretPosition = findMatch(header, input);
+  const presented = header.signatures
+    .filter((signature) => HEX_DIGEST.test(signature))
+    .map((signature) => Buffer.from(signature, 'hex'));
+  const secretPosition = findMatchingSecret(presented, input.secrets, (secret) =>
+    createHmac('sha256', secret).update(`${header.timestamp}.`).update(input.body).digest(),
+  );
   if (secretPosition === -1) return { ok: false, cause: 'no_matching_secret' };
-
-  // After the match, so that only somebody who holds a secret can raise the operator's suspicion of the clock.
-  const skewSeconds = Number(header.timestamp) - input.nowSeconds;
-  if (Math.abs(skewSeconds) * 1000 > input.toleranceMs) {
-    return { ok: false, cause: 'timestamp_out_of_tolerance', skewSeconds };
-  }
-  return { ok: true, secretPosition };
+  return refuseByTime(header.timestamp, 's', input) ?? { ok: true, secretPosition };
 }
 
 function readHeader(
   headers: DistinctHeaders,
 ): SignatureHeader | 'missing_header' | 'malformed_header' | 'no_supported_signature' {
-  const [line, ...more] = headers['stripe-signature'] ?? [];
-  if (line === undefined || (line === '' && more.length === 0)) return 'missing_header';
-  // Which of two headers counts is what an attacker would like us to guess.
-  if (more.length > 0) return 'malformed_header';
+  const header = oneHeader(headers, 'stripe-signature');
+  if (typeof header === 'string') return header;
 
-  const elements = line.split(',').map(splitElement);
+  const elements = header.value.split(',').map(splitElement);
   const [timestamp, ...moreTimestamps] = valuesOf(elements, 't');
-  if (timestamp === undefined || moreTimestamps.length > 0 || !TIMESTAMP.test(timestamp)) return 'malformed_header';
+  if (timestamp === undefined || moreTimestamps.length > 0 || !isTimestamp(timestamp)) return 'malformed_header';
 
   const signatures = valuesOf(elements, 'v1');
   if (signatures.length === 0) return 'no_supported_signature';
@@ -67,19 +61,4 @@ function splitElement(element: string): Element {
 
 function valuesOf(elements: readonly Element[], name: string): string[] {
   return elements.filter(([candidate]) => candidate === name).map(([, value]) => value);
-}
-
-/** Position of the first secret that made one of the signatures, else -1; always compares every pair. */
-function findMatch(header: SignatureHeader, input: VerificationInput): number {
-  const presented = header.signatures
-    .filter((signature) => HEX_DIGEST.test(signature))
-    .map((signature) => Buffer.from(signature, 'hex'));
-  let match = -1;
-  input.secrets.forEach((secret, position) => {
-    const expected = createHmac('sha256', secret).update(`${header.timestamp}.`).update(input.body).digest();
-    for (const signature of presented) {
-      if (timingSafeEqual(signature, expected) && match === -1) match = position;
-    }
-  });
-  return match;
 }

@@ -1,12 +1,12 @@
+import { disposeByAge, ignored, isIgnoredType, type DispositionSettings } from './disposition.js';
 import { isIdentifier } from './identifier.js';
 import { isJsonObject, ownField, type JsonObject } from './json-object.js';
 import { providerTime } from './provider-time.js';
-import type { Disposition, Envelope, EnvelopeInput, Source } from './source.js';
+import type { Disposition, Envelope, Source } from './source.js';
 import { verifyStripeSignature } from './stripe-signature.js';
-import { matchesTypePattern } from './type-pattern.js';
 
 /** What the configuration says of a Stripe source, as far as receiving goes. */
-export interface StripeSettings {
+export interface StripeSettings extends DispositionSettings {
   readonly name: string;
   /** The account whose endpoint this is. */
   readonly account: string;
@@ -14,10 +14,6 @@ export interface StripeSettings {
   readonly tenant: string;
   /** Connected accounts by ID, each with its tenant. */
   readonly accounts: ReadonlyMap<string, string>;
-  /** Patterns of event types that are done on receipt. */
-  readonly ignore: readonly string[];
-  /** Events made before this are kept and not acted on. */
-  readonly activeFrom?: Date | undefined;
 }
 
 /** A Stripe endpoint: snapshot events and thin events alike, told apart by nothing that matters here. */
@@ -25,7 +21,10 @@ export function stripeSource(settings: StripeSettings): Source {
   return {
     name: settings.name,
     verify: verifyStripeSignature,
-    envelope: (input) => stripeEnvelope(settings, input),
+    read: ({ payload }) => {
+      const envelope = stripeEnvelope(settings, payload);
+      return envelope === undefined ? undefined : { kind: 'event', envelope };
+    },
   };
 }
 
@@ -35,7 +34,7 @@ export function stripeSource(settings: StripeSettings): Source {
  * that no event counts as live which does not say so.
  * @returns `undefined` when the body is no event: no object, or an ID, type, account or mode that is not one.
  */
-function stripeEnvelope(settings: StripeSettings, { payload }: EnvelopeInput): Envelope | undefined {
+function stripeEnvelope(settings: StripeSettings, payload: unknown): Envelope | undefined {
   if (!isJsonObject(payload)) return undefined;
   const eventId = ownField(payload, 'id');
   const eventType = ownField(payload, 'type');
@@ -49,11 +48,13 @@ function stripeEnvelope(settings: StripeSettings, { payload }: EnvelopeInput): E
   const providerCreatedAt = providerTime(ownField(payload, 'created'));
   return {
     eventId,
+    identity: 'signed',
     eventType,
     scope: `stripe:${account}:${mode}`,
     tenant,
     providerCreatedAt,
     senderRequestId: senderRequestId(payload),
+    twinEventId: snapshotTwin(payload),
     disposition: disposition(settings, { eventType, mode, tenant, providerCreatedAt }),
   };
 }
@@ -66,22 +67,20 @@ interface Judged {
 }
 
 function disposition(settings: StripeSettings, event: Judged): Disposition {
-  if (settings.ignore.some((pattern) => matchesTypePattern(pattern, event.eventType))) return ignored(null);
+  if (isIgnoredType(settings, event.eventType)) return ignored(null);
   if (settings.mode !== 'any' && event.mode !== settings.mode) {
     // A live Connect endpoint is sent its accounts' test events too (docs.stripe.com/connect/webhooks): no mistake.
     const expected = settings.mode === 'live' && settings.accounts.size > 0;
     return expected ? ignored('mode_mismatch') : { kind: 'quarantined', reason: 'mode_mismatch' };
   }
   if (event.tenant === null) return { kind: 'quarantined', reason: 'account_mismatch' };
-  return isBefore(event.providerCreatedAt, settings.activeFrom) ? ignored('before_active_from') : { kind: 'process' };
+  return disposeByAge(settings, event.providerCreatedAt);
 }
 
-function ignored(reason: string | null): Disposition {
-  return { kind: 'done', outcome: 'ignored', reason };
-}
-
-function isBefore(time: string | null, limit: Date | undefined): boolean {
-  return time !== null && limit !== undefined && Date.parse(time) < limit.getTime();
+/** `snapshot_event` of a thin event: the ID of the snapshot event that tells the same change (docs.stripe.com/event-destinations). */
+function snapshotTwin(payload: JsonObject): string | null {
+  const twin = ownField(payload, 'snapshot_event');
+  return ownField(payload, 'object') === 'v2.core.event' && isIdentifier(twin) ? twin : null;
 }
 
 /** `request.id` of a snapshot event, `reason.request.id` of a thin one. */

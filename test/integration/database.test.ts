@@ -36,7 +36,7 @@ describe('migrations', () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => migrate({ url, log })));
     const working = results.filter(({ applied }) => applied.length > 0);
     expect(working).toHaveLength(1);
-    expect(working[0]?.applied).toEqual(['0001_inbox', '0002_operations', '0003_orders']);
+    expect(working[0]?.applied).toEqual(['0001_inbox', '0002_operations', '0003_orders', '0004_senders']);
     expect(await migrate({ url, log })).toMatchObject({ applied: [] });
   });
 
@@ -51,7 +51,7 @@ describe('migrations', () => {
       `insert into oncehook.schema_migrations (name, run_on) values ('9999_of_a_later_version', now())`,
     );
     expect(await schemaState(client)).toBe('ok');
-    await client.query(`delete from oncehook.schema_migrations where name = '0003_orders'`);
+    await client.query(`delete from oncehook.schema_migrations where name = '0004_senders'`);
     expect(await schemaState(client)).toBe('behind');
     await client.end();
   });

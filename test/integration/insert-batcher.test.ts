@@ -5,7 +5,8 @@ import { createPool } from '../../src/db/pool.js';
 import { sqlstateOf } from '../../src/db/error-kinds.js';
 import { INSERT_STATEMENT_TIMEOUT_MS, type InsertFailure } from '../../src/inbox/commit-batch.js';
 import { createInsertBatcher, type InsertBatcher } from '../../src/inbox/insert-batcher.js';
-import { insertEvents, type NewEvent } from '../../src/inbox/insert-events.js';
+import { insertEvents } from '../../src/inbox/insert-events.js';
+import type { NewEvent } from '../../src/inbox/new-event.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
@@ -85,7 +86,9 @@ function event(eventId: string, fields: Partial<NewEvent> = {}): NewEvent {
     outcome: null,
     reason: null,
     requestId: 'request-1',
+    identity: 'signed',
     providerCreatedAt: null,
+    twinEventId: null,
     signedSha256: createHash('sha256').update(payloadText).digest(),
     secretPosition: 0,
     payloadText,

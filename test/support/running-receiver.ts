@@ -26,8 +26,13 @@ export interface RunningReceiver {
   stop(): Promise<void>;
 }
 
+type StripeReceiverConfig = Extract<ReceiverSourceConfig, { kind: 'stripe' }>;
+
 export interface ReceiverSettings {
-  readonly source?: Partial<ReceiverSourceConfig>;
+  /** Of the one source `stripe`. */
+  readonly source?: Partial<StripeReceiverConfig>;
+  /** Beside it, by name. */
+  readonly others?: readonly ReceiverSourceConfig[];
   readonly maxBodyMemory?: number;
   readonly checkpoints?: CheckpointHook;
   readonly now?: () => number;
@@ -67,8 +72,8 @@ export async function startReceiver(url: string, settings: ReceiverSettings = {}
   return { receiver, port, pool, metrics, lines, dispatched, stop: () => (stopped ??= stop()) };
 }
 
-function receiverConfig({ source, maxBodyMemory = 128 * 1024 * 1024 }: ReceiverSettings): ReceiverConfig {
-  const stripe: ReceiverSourceConfig = {
+function receiverConfig({ source, others = [], maxBodyMemory = 128 * 1024 * 1024 }: ReceiverSettings): ReceiverConfig {
+  const stripe: StripeReceiverConfig = {
     kind: 'stripe',
     name: 'stripe',
     account: 'acct_1',
@@ -83,7 +88,7 @@ function receiverConfig({ source, maxBodyMemory = 128 * 1024 * 1024 }: ReceiverS
     response: undefined,
     ...source,
   };
-  return { sources: new Map([['stripe', stripe]]), maxBodyMemory };
+  return { sources: new Map([stripe, ...others].map((each) => [each.name, each])), maxBodyMemory };
 }
 
 export function secretsOf(...secrets: readonly string[]): ReceiverSourceConfig['secrets'] {

@@ -25,20 +25,19 @@ describe('the envelope of a Stripe event', () => {
   test('holds what the event says', () => {
     expect(envelope(EVENT)).toEqual({
       eventId: 'evt_1',
+      identity: 'signed',
       eventType: 'payment_intent.succeeded',
       scope: 'stripe:acct_1:live',
       tenant: 'shop',
       providerCreatedAt: '2023-11-14T22:13:20.000Z',
       senderRequestId: 'req_1',
+      twinEventId: null,
       disposition: { kind: 'process' },
     });
   });
 
   test.each(stripeFixtures().map(({ file, ...event }) => [file, event] as const))('is read from %s', (file, event) => {
-    const read = stripeSource({ ...SETTINGS, account: 'acct_1TestAccount' }).envelope({
-      headers: {},
-      payload: JSON.parse(stripeEventBytes(file).toString()),
-    });
+    const read = envelope(JSON.parse(stripeEventBytes(file).toString()), { account: 'acct_1TestAccount' });
     expect(read).toMatchObject({ eventId: event.id, eventType: event.type, disposition: { kind: 'process' } });
     expect(read?.providerCreatedAt).toMatch(/^2023-11-/);
   });
@@ -170,5 +169,7 @@ describe('what is no event', () => {
 });
 
 function envelope(payload: unknown, settings: Partial<StripeSettings> = {}): Envelope | undefined {
-  return stripeSource({ ...SETTINGS, ...settings }).envelope({ headers: {}, payload });
+  const text = JSON.stringify(payload);
+  const reading = stripeSource({ ...SETTINGS, ...settings }).read({ headers: {}, text, payload });
+  return reading?.kind === 'event' ? reading.envelope : undefined;
 }

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { isLosslessNumber, parse } from 'lossless-json';
+import { isIdentifier } from './identifier.js';
+import { atPointer } from './json-pointer.js';
+import { oneHeader } from './one-header.js';
+import type { DistinctHeaders } from './source.js';
+
+export type EventIdSettings =
+  | { readonly kind: 'header'; readonly header: string }
+  | { readonly kind: 'body'; readonly pointer: string; readonly type: 'string' | 'integer' }
+  /** Hashed together; JSON pointers in order. */
+  | { readonly kind: 'derived'; readonly pointers: readonly string[] };
+
+/** Every digit of an integer, without a fraction or exponent: what two readers cannot read as two numbers. */
+const INTEGER = /^(0|-?[1-9][0-9]*)$/;
+
+/** @returns `undefined` when the event has no ID of the configured form. */
+export function readEventId(
+  settings: EventIdSettings,
+  event: { readonly headers: DistinctHeaders; readonly text: string; readonly payload: unknown },
+): string | undefined {
+  const id = readId(settings, event);
+  return isIdentifier(id) ? id : undefined;
+}
+
+function readId(
+  settings: EventIdSettings,
+  event: { readonly headers: DistinctHeaders; readonly text: string; readonly payload: unknown },
+): unknown {
+  switch (settings.kind) {
+    case 'header': {
+      const header = oneHeader(event.headers, settings.header);
+      return typeof header === 'string' ? undefined : header.value;
+    }
+    case 'body':
+      return settings.type === 'string'
+        ? atPointer(event.payload, settings.pointer)
+        : integerDigits(atPointer(parseLossless(event.text), settings.pointer));
+    case 'derived':
+      return deriveId(parseLossless(event.text), settings.pointers);
+  }
+}
+
+function integerDigits(value: unknown): string | undefined {
+  if (!isLosslessNumber(value)) return undefined;
+  const digits = value.toString();
+  return INTEGER.test(digits) ? digits : undefined;
+}
+
+/**
+ * `derived:` and the SHA-256 of the fields in order, each as type letter, length in bytes, colon and text, so that no
+ * two lists of fields hash the same bytes. Numbers count as they are written.
+ * @returns `undefined` when a field is missing, null, an object or a list
+ */
+function deriveId(value: unknown, pointers: readonly string[]): string | undefined {
+  const hash = createHash('sha256');
+  for (const pointer of pointers) {
+    const field = scalar(atPointer(value, pointer));
+    if (field === undefined) return undefined;
+    hash.update(`${field.type}${Buffer.byteLength(field.text)}:${field.text}`);
+  }
+  return `derived:${hash.digest('hex')}`;
+}
+
+function scalar(value: unknown): { readonly type: 's' | 'n' | 'b'; readonly text: string } | undefined {
+  if (typeof value === 'string') return { type: 's', text: value };
+  if (typeof value === 'boolean') return { type: 'b', text: String(value) };
+  return isLosslessNumber(value) ? { type: 'n', text: value.toString() } : undefined;
+}
+
+/** The text has passed `JSON.parse`; of a key twice the last counts, as there. */
+function parseLossless(text: string): unknown {
+  return parse(text, undefined, { onDuplicateKey: ({ newValue }) => newValue });
+}
