@@ -15,7 +15,7 @@ import type {
 import { nextWaitMs, type WaitPolicy } from '../src/domain/wait-schedule.js';
 import { HandlerDefectError } from '../src/errors.js';
 import { markDone, markQuarantined, markWaiting, restartBudget } from '../src/inbox/finish-event.js';
-import { lockEvent, type InboxRow } from '../src/inbox/read-event.js';
+import { isToldByTwin, lockEvent, type InboxRow } from '../src/inbox/read-event.js';
 import { recordOperatorAction, wasCarriedOut } from '../src/inbox/record-operator-action.js';
 import type { Metrics } from '../src/observability/metrics.js';
 import { runHandlers } from './run-handlers.js';
@@ -29,6 +29,17 @@ export interface ApplySource {
   readonly activeFrom: Date | null;
   /** Asks the provider for an object; never called inside a transaction. */
   readonly fetch: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
+  /** For senders whose events may name their object instead of carrying it: what to fetch before a handler can run. */
+  readonly readReference?: (payload: unknown) => ReferringEvent | undefined;
+}
+
+/** An event that names its object. */
+export interface ReferringEvent {
+  /** The type of the event that carries the object, under which handlers are registered. */
+  readonly snapshotType: string;
+  readonly related: FetchReference;
+  /** The payload as the carrying event would have it. */
+  withObject(object: unknown): unknown;
 }
 
 export type Admission =
@@ -117,10 +128,28 @@ async function process(run: Run): Promise<Step> {
   if (row.payloadText === null) return quarantine(run, 'payload_expired', 0);
   const admission = source.admit(run.key.scope);
   if (admission.kind === 'refused') return quarantine(run, admission.reason, 0);
-  const handlers = source.handlers.handlers.get(row.eventType) ?? [];
-  if (handlers.length === 0) return finish(run, 'ignored', null, 0);
+  if (source.readReference !== undefined && (await isToldByTwin(run.tx, run.key, row.twinEventId))) {
+    return finish(run, 'duplicate', 'twin_event', 0);
+  }
 
-  const event = toWebhookEvent(run, admission.tenant, row.payloadText);
+  const payload = JSON.parse(row.payloadText) as unknown;
+  const referring = source.readReference?.(payload);
+  const type = referring?.snapshotType ?? row.eventType;
+  const handlers = source.handlers.handlers.get(type) ?? [];
+  if (handlers.length === 0) return finish(run, 'ignored', null, 0);
+  const complete = referring === undefined ? { payload } : completePayload(run, referring);
+  if ('missing' in complete) {
+    return complete.missing === 'not_asked'
+      ? { kind: 'fetch', source, references: [complete.reference] }
+      : quarantine(run, complete.missing, 0);
+  }
+
+  const event = toWebhookEvent(run, {
+    type,
+    tenant: admission.tenant,
+    payloadText: row.payloadText,
+    payload: complete.payload,
+  });
   const outcome = await runHandlers(handlers, event, run.tx, (operations) =>
     deps.plan(run.tx, run.key, event.tenant, operations),
   );
@@ -129,6 +158,25 @@ async function process(run: Run): Promise<Step> {
   const step = await settle(run, source, outcome);
   await deps.checkpoints('apply.before-commit');
   return step;
+}
+
+type CompletePayload =
+  | { readonly payload: unknown }
+  | { readonly missing: 'not_asked' | 'object_missing' | 'object_unavailable'; readonly reference: FetchReference };
+
+/** The payload with the object that the event names, which is fetched outside the transaction first. */
+function completePayload(run: Run, { related: reference, withObject }: ReferringEvent): CompletePayload {
+  const fetched = run.fetched.get(referenceKey(reference));
+  switch (fetched?.kind) {
+    case undefined:
+      return { missing: 'not_asked', reference };
+    case 'missing':
+      return { missing: 'object_missing', reference };
+    case 'unavailable':
+      return { missing: 'object_unavailable', reference };
+    case 'found':
+      return { payload: withObject(fetched.object) };
+  }
 }
 
 /** Turns the handlers' outcome into the row's new state. */
@@ -231,18 +279,17 @@ function isBeforeActive(row: InboxRow, source: ApplySource): boolean {
   return (row.providerCreatedAt ?? row.receivedAt) < source.activeFrom;
 }
 
-function toWebhookEvent(run: Run, tenant: string, payloadText: string): WebhookEvent {
-  const { key, row, fetched } = run;
+function toWebhookEvent(
+  { key, row, fetched }: Run,
+  read: Pick<WebhookEvent, 'type' | 'tenant' | 'payloadText' | 'payload'>,
+): WebhookEvent {
   return {
     scope: key.scope,
     eventId: key.eventId,
-    type: row.eventType,
     source: row.source,
-    tenant,
     receivedAt: row.receivedAt,
     providerCreatedAt: row.providerCreatedAt,
-    payloadText,
-    payload: JSON.parse(payloadText) as unknown,
+    ...read,
     fetched: (reference) => fetched.get(referenceKey(reference)),
   };
 }

@@ -10,6 +10,7 @@ export interface InboxRow {
   readonly reason: string | null;
   readonly receivedAt: Date;
   readonly providerCreatedAt: Date | null;
+  readonly twinEventId: string | null;
   readonly attempts: number;
   /** Milliseconds since the current wait began, by the database's clock; 0 when the event has not waited. */
   readonly waitedMs: number;
@@ -31,6 +32,7 @@ export async function lockEvent(tx: Pick<ClientBase, 'query'>, key: EventKey): P
             i.reason,
             i.received_at as "receivedAt",
             i.provider_created_at as "providerCreatedAt",
+            i.twin_event_id as "twinEventId",
             i.attempts,
             coalesce(extract(epoch from clock_timestamp() - i.waiting_since) * 1000, 0)::float8 as "waitedMs",
             (select p.payload::text
@@ -45,3 +47,37 @@ export async function lockEvent(tx: Pick<ClientBase, 'query'>, key: EventKey): P
   );
   return rows[0];
 }
+
+/**
+ * Whether the event that tells the same change has been worked on, whichever of the two names the other. The one that
+ * names locks its twin after itself, the named one locks nothing more, so two runs at once take turns and never wait in
+ * a circle.
+ */
+export async function isToldByTwin(
+  tx: Pick<ClientBase, 'query'>,
+  key: EventKey,
+  twinEventId: string | null,
+): Promise<boolean> {
+  const { rows } =
+    twinEventId === null
+      ? await tx.query<TwinRow>(NAMED_BY, [key.scope, key.eventId])
+      : await tx.query<TwinRow>(NAMED, [key.scope, twinEventId]);
+  return rows.some(({ outcome }) => outcome === 'applied' || outcome === 'duplicate' || outcome === 'superseded');
+}
+
+interface TwinRow {
+  readonly outcome: InboxOutcome | null;
+}
+
+const NAMED = `
+  select outcome
+    from oncehook.webhook_inbox
+   where source_scope = $1
+     and event_id = $2
+     for update`;
+
+const NAMED_BY = `
+  select outcome
+    from oncehook.webhook_inbox
+   where source_scope = $1
+     and twin_event_id = $2`;

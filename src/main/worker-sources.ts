@@ -4,6 +4,7 @@ import type { Config, SourceConfig, StripeSourceConfig } from '../config/config.
 import { ConfigError } from '../errors.js';
 import { ordersHandlers } from '../handlers/orders/index.js';
 import { accountOfScope, createStripeFetcher } from '../providers/stripe-objects.js';
+import { readThinEvent } from '../providers/stripe-thin-event.js';
 
 /** The sources of a configuration as a worker needs them: with their handlers, tenants and fetchers. */
 export function workerSources(
@@ -39,6 +40,7 @@ function workerSource(config: Config, source: SourceConfig, handlerSets: Readonl
     handlers,
     activeFrom,
     admit: (scope) => admitStripe(source, scope),
+    readReference: readThinEvent,
     fetch: createStripeFetcher({
       apiKey: source.apiKey?.reveal() ?? null,
       apiBase: config.environment.stripeApiBase,

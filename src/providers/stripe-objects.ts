@@ -32,18 +32,38 @@ export function createStripeFetcher(
   });
 
   return async (scope, reference) => {
-    if (reference.type !== 'payment_intent') return { kind: 'unavailable' };
-    const account = accountOfScope(scope);
-    const request = account === ownAccount ? {} : { stripeAccount: account };
+    const retrieve = RETRIEVE.get(reference.type);
+    if (retrieve === undefined) return { kind: 'unavailable' };
+    const request = inTheNameOf(accountOfScope(scope), ownAccount);
     try {
       // The SDK's timeout is about inactivity only, so a dripping answer needs a deadline of ours.
-      return { kind: 'found', object: await withDeadline(stripe.paymentIntents.retrieve(reference.id, {}, request)) };
+      return { kind: 'found', object: await withDeadline(retrieve(stripe, reference.id, request)) };
     } catch (error) {
       if (error instanceof Stripe.errors.StripeError && error.statusCode === 404) return { kind: 'missing' };
       if (error instanceof DeadlineError) throw error;
       throw new DeadlineError('The provider could not be asked', { cause: error });
     }
   };
+}
+
+type Retrieve = (stripe: Stripe, id: string, request: Stripe.RequestOptions) => Promise<unknown>;
+
+/** Objects that handlers may ask for, by the names that Stripe gives them in `object` and `related_object.type`. */
+const RETRIEVE: ReadonlyMap<string, Retrieve> = new Map<string, Retrieve>([
+  ['payment_intent', (stripe, id, request) => stripe.paymentIntents.retrieve(id, {}, request)],
+  ['charge', (stripe, id, request) => stripe.charges.retrieve(id, {}, request)],
+  ['refund', (stripe, id, request) => stripe.refunds.retrieve(id, {}, request)],
+  ['dispute', (stripe, id, request) => stripe.disputes.retrieve(id, {}, request)],
+  ['checkout.session', (stripe, id, request) => stripe.checkout.sessions.retrieve(id, {}, request)],
+  ['invoice', (stripe, id, request) => stripe.invoices.retrieve(id, {}, request)],
+  ['subscription', (stripe, id, request) => stripe.subscriptions.retrieve(id, {}, request)],
+  ['customer', (stripe, id, request) => stripe.customers.retrieve(id, {}, request)],
+]);
+
+/** A path of accounts is a context, as organizations have; one account is a connected one. */
+function inTheNameOf(account: string, ownAccount: string): Stripe.RequestOptions {
+  if (account === ownAccount) return {};
+  return account.includes('/') ? { stripeContext: account } : { stripeAccount: account };
 }
 
 /** `stripe:{account}:{mode}`; the account may hold colons no more than Stripe's own do. */

@@ -14,6 +14,7 @@ import { defineOperation, type FetchedObject, type HandlerSet } from '../../src/
 import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { sha256Hex } from '../../src/sha256.js';
+import { readThinEvent } from '../../src/providers/stripe-thin-event.js';
 import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/workflow-starts.js';
 import { createWorkerActivities } from '../../src/worker.js';
 import type { TestDatabase } from './database.js';
@@ -69,6 +70,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
           handlers: options.handlers ?? ordersHandlers({ confirmPaidByEmail: true }),
           admit: options.admit ?? (() => ({ kind: 'tenant', tenant: 'default' })),
           activeFrom: null,
+          readReference: readThinEvent,
           fetch: options.fetch ?? (() => Promise.resolve({ kind: 'unavailable' })),
         },
       ],
@@ -130,16 +132,16 @@ export interface StoredEvent {
 /** Puts a verified event into the inbox as a receiver would have, started by nobody. */
 export async function storeEvent(
   { pool }: TestDatabase,
-  event: { readonly id: string; readonly type: string },
+  event: { readonly id: string; readonly type: string; readonly snapshot_event?: string },
   text = JSON.stringify(event),
 ): Promise<StoredEvent> {
   await pool.query(
     `with row as (
        insert into oncehook.webhook_inbox
-              (source_scope, event_id, source, event_type, request_id, signed_sha256, secret_position)
-       values ($1, $2, 'stripe', $3, 'test', $4, 0))
+              (source_scope, event_id, source, event_type, request_id, signed_sha256, secret_position, twin_event_id)
+       values ($1, $2, 'stripe', $3, 'test', $4, 0, $6))
      insert into oncehook.webhook_payloads (source_scope, event_id, payload) values ($1, $2, $5)`,
-    [SCOPE, event.id, event.type, createHash('sha256').update(text).digest(), text],
+    [SCOPE, event.id, event.type, createHash('sha256').update(text).digest(), text, event.snapshot_event ?? null],
   );
   return { eventId: event.id, eventType: event.type };
 }
