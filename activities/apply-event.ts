@@ -39,7 +39,7 @@ export interface ReferringEvent {
   readonly snapshotType: string;
   readonly related: FetchReference;
   /** The payload as the carrying event would have it. */
-  withObject(object: unknown): unknown;
+  readonly withObject: (object: unknown) => unknown;
 }
 
 export type Admission =

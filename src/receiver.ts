@@ -8,12 +8,8 @@ import { createLineSampler, type LineSampler } from './http/line-sampler.js';
 import { createPublicApp } from './http/public-app.js';
 import { createRateLimiter, type RateLimit } from './http/rate-limit.js';
 import { createReadiness, type SchemaCheck, type TemporalCheck } from './http/readiness.js';
-import {
-  createReceiveWebhook,
-  type ReceiveWebhookDeps,
-  type ReceivingSource,
-  type SecretSource,
-} from './http/receive-webhook.js';
+import { createReceiveWebhook, type ReceiveWebhookDeps } from './http/receive-webhook.js';
+import type { ReceivingSource, SecretSource } from './http/receiving-source.js';
 import { createWebhookRouter } from './http/webhook-router.js';
 import type { InsertFailure } from './inbox/commit-batch.js';
 import { createInsertBatcher } from './inbox/insert-batcher.js';

@@ -47,3 +47,12 @@ export function escapeBytes(text: string, safe: RegExp): string {
 export function fairnessKeyForScope(scope: string, sha256Hex: Sha256Hex): string {
   return new TextEncoder().encode(scope).length <= 64 ? scope : sha256Hex(scope);
 }
+
+/**
+ * How far an event's ID can be trusted.
+ * - `signed`: the signature covers it.
+ * - `unsigned`: anybody who has seen a delivery can send it again under another ID, so the same bytes count once.
+ * - `unsigned_repeatable`: the same, and this sender's bytes may repeat by themselves.
+ * - `derived`: a hash of fields of the signed body, which may turn out not to tell two events apart.
+ */
+export type EventIdentity = 'signed' | 'unsigned' | 'unsigned_repeatable' | 'derived';

@@ -1,7 +1,7 @@
 import type { Source, VerificationInput } from '../sources/source.js';
 import { bodyVariants } from './body-variants.js';
 import { createRateLimiter } from './rate-limit.js';
-import type { ReceivingSource } from './receive-webhook.js';
+import type { ReceivingSource } from './receiving-source.js';
 
 /** Why no secret matched, as far as trying can tell. Nothing of the body is in it. */
 export type Diagnosis =

@@ -1,5 +1,4 @@
-import type { EventKey, InboxOutcome, InboxStatus } from '../domain/event.js';
-import type { EventIdentity } from '../sources/source.js';
+import type { EventIdentity, EventKey, InboxOutcome, InboxStatus } from '../domain/event.js';
 
 /** A verified event as the receiver stores it. */
 export interface NewEvent extends EventKey {

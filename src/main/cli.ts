@@ -5,7 +5,9 @@ import { isConnectionError } from '../db/error-kinds.js';
 import { addDevCommand } from './commands/dev.js';
 import { addEventsCommands } from './commands/events.js';
 import { addMigrateCommand } from './commands/migrate.js';
+import { addSendCommand } from './commands/send.js';
 import { addServiceCommands } from './commands/services.js';
+import { addSourcesCommand } from './commands/sources.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { packageVersion } from './package-version.js';
 
@@ -22,6 +24,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     .showHelpAfterError('(add --help for what there is)');
   addServiceCommands(program);
   addMigrateCommand(program);
+  addSendCommand(program, finish);
+  addSourcesCommand(program);
   addEventsCommands(program, finish);
   addDevCommand(program, finish);
   await program.parseAsync([...argv]);

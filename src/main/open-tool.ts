@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { loadConfig, requireDatabaseUrl } from '../config/index.js';
+import { loadConfig, requireDatabaseUrl, type Config } from '../config/index.js';
 import { createPool } from '../db/pool.js';
 import { createLogger } from '../observability/logger.js';
 import { createTemporalClient, loadTemporalSettings } from '../temporal/connect.js';
@@ -18,14 +18,7 @@ const SIGNAL_DEADLINE_MS = 10_000;
 /** @throws ConfigError, with DATABASE_URL among its problems when it is missing. */
 export function openTool(): Tool {
   const config = loadConfig({ env: process.env, cwd: process.cwd(), role: 'tool' });
-  const log = createLogger(config.environment.logLevel, 'command', process.stderr);
-  const pool = createPool({
-    url: requireDatabaseUrl(config),
-    applicationName: 'oncehook command',
-    max: 2,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    log,
-  });
+  const pool = openPool(config);
   const temporal = createTemporalClient(loadTemporalSettings(process.env));
   const { signalEvent } = createWorkflowStarts({
     client: temporal.client,
@@ -39,4 +32,15 @@ export function openTool(): Tool {
       await Promise.all([pool.end(), temporal.close()]);
     },
   };
+}
+
+/** A command's own connections. @throws ConfigError without DATABASE_URL. */
+export function openPool(config: Config): Pool {
+  return createPool({
+    url: requireDatabaseUrl(config),
+    applicationName: 'oncehook command',
+    max: 2,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    log: createLogger(config.environment.logLevel, 'command', process.stderr),
+  });
 }

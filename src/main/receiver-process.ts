@@ -11,6 +11,7 @@ import { createWorkflowStarts } from '../temporal/workflow-starts.js';
 import { startAdminServer } from './admin-server.js';
 import type { ProcessContext } from './process-context.js';
 import { receiverConfig } from './receiver-config.js';
+import { startSecretReload } from './secret-reload.js';
 import { stopAll, untilAskedToStop, type Stoppable } from './shutdown.js';
 
 /** Connections of one receiver: batches in flight, and one for the readiness check. */
@@ -61,6 +62,7 @@ export async function runReceiver({ config, env, log, checkpoints }: ProcessCont
   ];
   try {
     parts.push(await startAdminServer({ metrics, token: adminToken?.reveal(), host: adminHost, port: adminPort, log }));
+    parts.push(startSecretReload({ config, env, log, metrics }));
     const listening = await receiver.listen({ host, port });
     parts.push({ name: 'receiver', stop: () => receiver.stop() });
     log.info({ host, port: listening.port, sources: [...config.sources.keys()] }, 'receiver ready');

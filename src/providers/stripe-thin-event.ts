@@ -7,7 +7,7 @@ export interface ThinEvent {
   readonly snapshotType: string;
   readonly related: FetchReference;
   /** The same event with the fetched object in it, in the shape of a snapshot event. */
-  withObject(object: unknown): unknown;
+  readonly withObject: (object: unknown) => unknown;
 }
 
 /** docs.stripe.com/event-destinations, "Thin events". Its URL is not read: what to fetch follows from type and ID alone. */

@@ -1,10 +1,11 @@
+import type { EventIdentity } from '../domain/event.js';
 import { dispose, type DispositionSettings } from './disposition.js';
 import { readEventId, type EventIdSettings } from './hmac-event-id.js';
 import { verifyHmac, type HmacSignatureSettings } from './hmac-signature.js';
 import { isIdentifier } from './identifier.js';
 import { atPointer } from './json-pointer.js';
 import { oneHeader } from './one-header.js';
-import type { EventIdentity, Reading, ReadingInput, Source } from './source.js';
+import type { Reading, ReadingInput, Source } from './source.js';
 
 /** What the configuration says of a sender that signs with an HMAC of its own making, as far as receiving goes. */
 export interface HmacSettings extends DispositionSettings {

@@ -1,4 +1,4 @@
-import type { InboxOutcome } from '../domain/event.js';
+import type { EventIdentity, InboxOutcome } from '../domain/event.js';
 
 /** Every value of every header, by lower-case name, as node gives it in `req.headersDistinct` (latin1 text). */
 export type DistinctHeaders = Readonly<Record<string, readonly string[] | undefined>>;
@@ -38,15 +38,6 @@ export type Disposition =
   | { readonly kind: 'process' }
   | { readonly kind: 'done'; readonly outcome: InboxOutcome; readonly reason: string | null }
   | { readonly kind: 'quarantined'; readonly reason: string };
-
-/**
- * How far an event's ID can be trusted.
- * - `signed`: the signature covers it.
- * - `unsigned`: anybody who has seen a delivery can send it again under another ID, so the same bytes count once.
- * - `unsigned_repeatable`: the same, and this sender's bytes may repeat by themselves.
- * - `derived`: a hash of fields of the signed body, which may turn out not to tell two events apart.
- */
-export type EventIdentity = 'signed' | 'unsigned' | 'unsigned_repeatable' | 'derived';
 
 /** What the receiver needs to know of a verified event; all of it well-formed text that may be stored and logged. */
 export interface Envelope {

@@ -3,7 +3,7 @@ import type { ReceiverSourceConfig } from '../../src/receiver.js';
 import { send, type Answer } from './http-client.js';
 import { secretsOf } from './running-receiver.js';
 
-export const GITHUB_SECRET = "It's a Secret to Everybody";
+const GITHUB_SECRET = "It's a Secret to Everybody";
 
 /** A source `github` as the configuration would make it; each setting spoils one thing. */
 export function githubConfig(
