@@ -62,7 +62,7 @@ describe('oncehook.example.yaml', () => {
     for (const role of ['receiver', 'worker'] as const) {
       const config = loadText(EXAMPLE, { env, role });
       expect(config.warnings).toEqual([]);
-      expect([...config.sources.keys()]).toEqual(['stripe']);
+      expect([...config.sources.keys()]).toEqual(['stripe', 'github', 'standard', 'clinic']);
     }
   });
 
