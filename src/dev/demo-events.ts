@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DevStackError } from '../errors.js';
@@ -40,12 +40,6 @@ export function demoScenarios(): Scenario[] {
       ...fromRecorded('unknown.future_type.json', `evt_demo_${run}_4`),
     },
   ];
-}
-
-/** As Stripe signs: hex HMAC-SHA256 of time and raw body, keyed with the whole secret (docs.stripe.com/webhooks#verify-manually). */
-export function stripeSignature(body: string, secret: string, unixSeconds: number): string {
-  const digest = createHmac('sha256', secret).update(`${unixSeconds}.${body}`).digest('hex');
-  return `t=${unixSeconds},v1=${digest}`;
 }
 
 function payment(title: string, id: string, totalMinor: number, copies: number): Scenario {

@@ -5,7 +5,8 @@ import { workflowIdForEvent } from '../domain/event.js';
 import { isSettledForRun } from '../domain/operation.js';
 import { DevStackError } from '../errors.js';
 import { sha256Hex } from '../sha256.js';
-import { demoScenarios, stripeSignature, type Scenario } from './demo-events.js';
+import { signDelivery } from '../sources/sign-delivery.js';
+import { demoScenarios, type Scenario } from './demo-events.js';
 
 export interface DemoOptions {
   /** Of the receiver's source for Stripe events. */
@@ -66,8 +67,8 @@ async function registerOrder(db: Client, { order }: Scenario, tenant: string): P
 
 /** The answer as `200 accepted`, or with the code of its refusal. */
 async function post({ body }: Scenario, { webhookUrl, webhookSecret, signal }: DemoOptions): Promise<string> {
-  const signature = stripeSignature(body, webhookSecret, Math.floor(Date.now() / 1000));
-  const headers = { 'content-type': 'application/json', 'stripe-signature': signature };
+  const facts = { body: Buffer.from(body), eventId: '', eventType: '', nowMs: Date.now() };
+  const headers = signDelivery({ kind: 'stripe' }, webhookSecret, facts);
   const response = await fetch(webhookUrl, { method: 'POST', headers, body, signal });
   const text = await response.text();
   const word = /"(?:code|status)":"(\w+)"/.exec(text)?.[1] ?? '';

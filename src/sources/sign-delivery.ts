@@ -1,5 +1,4 @@
 import { createHmac, createPrivateKey, sign as signEd25519 } from 'node:crypto';
-import type { SourceSettings } from './create-source.js';
 import type { HmacSettings } from './hmac.js';
 
 /** What a sender says beside the body. */
@@ -13,6 +12,12 @@ export interface DeliveryFacts {
   readonly nowMs: number;
 }
 
+/** How a source's sender signs; of a source's settings only this much is read. */
+export type SigningScheme =
+  { readonly kind: 'stripe' | 'github' | 'standard-webhooks' } | ({ readonly kind: 'hmac' } & HmacScheme);
+
+type HmacScheme = Pick<HmacSettings, 'secretEncoding' | 'signature' | 'eventId' | 'eventType'>;
+
 /** One of the source's secrets; for ed25519 the private key, `whsk_` and the base64 of its 32 or 64 bytes. */
 export type SigningSecret = string;
 
@@ -22,11 +27,11 @@ export type SigningSecret = string;
  * @throws TypeError when the secret can only verify (`whpk_`) or is no private key
  */
 export function signDelivery(
-  settings: SourceSettings,
+  scheme: SigningScheme,
   secret: SigningSecret,
   facts: DeliveryFacts,
 ): Readonly<Record<string, string>> {
-  switch (settings.kind) {
+  switch (scheme.kind) {
     case 'stripe': {
       const t = Math.floor(facts.nowMs / 1000);
       const digest = createHmac('sha256', secret).update(`${t}.`).update(facts.body).digest('hex');
@@ -42,7 +47,7 @@ export function signDelivery(
     case 'standard-webhooks':
       return signStandardWebhooks(secret, facts);
     case 'hmac':
-      return signHmac(settings, secret, facts);
+      return signHmac(scheme, secret, facts);
   }
 }
 
@@ -74,7 +79,7 @@ function privateKey(secret: string): ReturnType<typeof createPrivateKey> {
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, bytes.subarray(0, 32)]), format: 'der', type: 'pkcs8' });
 }
 
-function signHmac(settings: HmacSettings, secret: SigningSecret, facts: DeliveryFacts): Record<string, string> {
+function signHmac(settings: HmacScheme, secret: SigningSecret, facts: DeliveryFacts): Record<string, string> {
   const { signature, eventId, eventType } = settings;
   const { timestamp, fields } = signature;
   const time = String(timestamp?.unit === 'ms' ? facts.nowMs : Math.floor(facts.nowMs / 1000));
