@@ -76,9 +76,9 @@ module.exports = {
     ),
     only('handlers-are-users', '^src/handlers/', ['^src/handlers/', '^src/index\\.ts$'], 'Written like a user would.'),
     {
-      name: 'email-is-a-user',
+      name: 'effects-are-users',
       severity: 'error',
-      from: { path: '^src/providers/(email|smtp)' },
+      from: { path: '^src/providers/(email|smtp|http)' },
       to: { path: '^src/', pathNot: ['^src/providers/', '^src/index\\.ts$', '^src/errors\\.ts$'] },
     },
     {

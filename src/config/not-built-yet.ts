@@ -15,7 +15,6 @@ export interface NotBuiltYet {
 
 /** Whoever builds one of these deletes its line. */
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  values('sources.*.handlers', ['ledger', 'calendar'], 'orders, none, and sets registered in code'),
   setting('sources.*.owns'),
   values('sources.*.shadow', [true], 'false'),
   onlyDefault('orders.latePayment', DEFAULTS.orders.latePayment),
@@ -26,7 +25,6 @@ export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
   onlyDefault('effects.refund.perHour', DEFAULTS.effects.refund.perHour),
   values('effects.email.mode', ['propose'], 'auto, off'),
   setting('effects.email.perHour'),
-  setting('calendar'),
   noEffect('email.refundSucceeded', 'no refund mail is sent'),
   noEffect('email.refundFailed', 'no refund mail is sent'),
   noEffect('email.merchant', 'no mail to the merchant is sent'),

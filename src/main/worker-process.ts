@@ -11,6 +11,7 @@ import { claimDueOperations, returnOperations } from '../operations/claim-due.js
 import { createSweeper } from '../maintenance/sweeper.js';
 import { startSweepLoop } from '../maintenance/sweep-loop.js';
 import { emailOperation } from '../providers/email.js';
+import { httpOperation, type HttpTarget } from '../providers/http-operation.js';
 import { createSmtpTransport } from '../providers/smtp-transport.js';
 import { createTemporalClient, loadTemporalSettings } from '../temporal/connect.js';
 import { createTemporalWorker, type RunningWorker } from '../temporal/create-worker.js';
@@ -32,6 +33,9 @@ const POOL_SIZE = MAX_ACTIVITIES + 4;
 const STATEMENT_TIMEOUT_MS = 6_000;
 /** A lock that is not had in this time is the infrastructure's trouble, and tried again. */
 const LOCK_TIMEOUT_MS = 3_000;
+
+/** As for mails: a receiver that is down over a weekend still gets what it missed. */
+const HTTP_GIVE_UP_MS = 3 * 24 * 3_600_000;
 
 const START_DEADLINE_MS = 2_000;
 const CONNECT_PAUSE_MS = 1_000;
@@ -150,6 +154,16 @@ async function runUntil(worker: RunningWorker, asked: Promise<void>): Promise<vo
 }
 
 function operationKinds(config: Config): readonly AnyOperationDefinition[] {
+  return [...mailKinds(config), httpOperation({ targets: httpTargets(config), giveUpAfterMs: HTTP_GIVE_UP_MS })];
+}
+
+/** Under the names that the built-in handler sets use. */
+function httpTargets({ calendar }: Config): ReadonlyMap<string, HttpTarget> {
+  const url = calendar?.url ?? null;
+  return new Map(url === null ? [] : [['calendar', { url: () => url.reveal() }]]);
+}
+
+function mailKinds(config: Config): readonly AnyOperationDefinition[] {
   const { smtpUrl, emailFrom } = config.environment;
   // Where mail is on, the configuration has demanded both for a worker.
   if (smtpUrl === null || emailFrom === null) return [];

@@ -2,6 +2,8 @@ import type { Admission, ApplySource } from '../../activities/apply-event.js';
 import type { HandlerSet } from '../api/handlers.js';
 import type { Config, SourceConfig, StripeSourceConfig } from '../config/config.js';
 import { ConfigError } from '../errors.js';
+import { calendarHandlers } from '../handlers/calendar/index.js';
+import { ledgerHandlers } from '../handlers/ledger/index.js';
 import { ordersHandlers } from '../handlers/orders/index.js';
 import { accountOfScope, createStripeFetcher } from '../providers/stripe-objects.js';
 import { readThinEvent } from '../providers/stripe-thin-event.js';
@@ -18,6 +20,8 @@ export function workerSources(
 export function builtInHandlerSets(config: Config): ReadonlyMap<string, HandlerSet> {
   return new Map([
     ['orders', ordersHandlers({ confirmPaidByEmail: config.email.orderPaid !== 'off' })],
+    ['ledger', ledgerHandlers()],
+    ['calendar', calendarHandlers({ push: config.calendar !== null })],
     ['none', { handlers: new Map() }],
   ]);
 }

@@ -36,7 +36,13 @@ describe('migrations', () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => migrate({ url, log })));
     const working = results.filter(({ applied }) => applied.length > 0);
     expect(working).toHaveLength(1);
-    expect(working[0]?.applied).toEqual(['0001_inbox', '0002_operations', '0003_orders', '0004_senders']);
+    expect(working[0]?.applied).toEqual([
+      '0001_inbox',
+      '0002_operations',
+      '0003_orders',
+      '0004_senders',
+      '0005_ledger_calendar',
+    ]);
     expect(await migrate({ url, log })).toMatchObject({ applied: [] });
   });
 
