@@ -58,12 +58,12 @@ describe('what is not built yet', () => {
     );
   });
 
-  it.each([
-    ['    handlers: ledger\n'],
-    ['    handlers: calendar\ncalendar: { url: "https://calendar.example" }\n'],
-  ])('is no longer said of what is built: %j', (lines) => {
-    expect(loadText(GOOD_FILE + lines, { env }).warnings).toEqual([]);
-  });
+  it.each([['    handlers: ledger\n'], ['    handlers: calendar\ncalendar: { url: "https://calendar.example" }\n']])(
+    'is no longer said of what is built: %j',
+    (lines) => {
+      expect(loadText(GOOD_FILE + lines, { env }).warnings).toEqual([]);
+    },
+  );
 
   it('is let pass where a document spells out the default', () => {
     const text = `${GOOD_FILE}    shadow: false
