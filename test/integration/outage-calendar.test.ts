@@ -1,17 +1,27 @@
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi, type TestContext } from 'vitest';
+import { parse } from 'yaml';
 import { startCalendar, type CalendarEntry, type CalendarStandIn } from '../support/calendar-stand-in.js';
+import { ROOT } from '../support/dist.js';
 import { appointmentPayload, paymentPayload, type SetPayload } from '../support/handler-events.js';
-import { deliver } from '../support/http-client.js';
+import { send as post } from '../support/http-client.js';
 import { token } from '../support/payment-event.js';
-import { SECRET, stackFor, type Stack } from '../support/stack.js';
+import { stackFor, type Stack } from '../support/stack.js';
+import { unixNow } from '../support/stripe-signing.js';
 import { until } from '../support/until.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const PATIENCE_MS = 60_000;
 
-/** Our processes with a calendar beside them that is not ours. */
+/* Our processes, configured as docs/handler-sets.md shows, with a calendar beside them that is not ours. */
 
+const [, CONFIG = ''] = /```yaml\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/handler-sets.md'), 'utf8')) ?? [];
+
+const CLINIC_SECRET = 'the secret of the clinic, a long one';
+const SHOP_SECRET = Buffer.alloc(32, 7).toString('base64');
 const TOKEN = 'a-token-of-the-calendar';
 const TITLE = 'a title that only the calendar may see';
 
@@ -36,24 +46,20 @@ interface OperationRow {
 async function openClinic(test: TestContext): Promise<Clinic> {
   const calendar = await startCalendar(`/hook?token=${TOKEN}`);
   test.onTestFinished(() => calendar.close());
-  const secrets = ['${STRIPE_WEBHOOK_SECRET}'];
-  const stack = await stackFor(test, {
-    config: {
-      sources: {
-        clinic: { kind: 'stripe', secrets, account: 'clinic', handlers: 'calendar' },
-        shop: { kind: 'stripe', secrets, account: 'shop', handlers: 'ledger' },
-      },
-      calendar: { url: '${CALENDAR_URL}' },
-    },
-  });
-  // Read by workers alone: a receiver starts without it.
-  const receiver = await stack.start('receiver');
+  const stack = await stackFor(test, { config: parse(CONFIG) as Record<string, unknown> });
+  const secrets = { CLINIC_SECRET, SHOP_SECRET };
+  // The calendar's URL is read by workers alone: a receiver starts without it.
+  const receiver = await stack.start('receiver', { env: secrets });
   return {
     stack,
     calendar,
-    startWorker: (role, options = {}) => stack.start(role, { ...options, env: { CALENDAR_URL: calendar.url } }),
-    send: async (payload, source = 'clinic') =>
-      (await deliver(receiver.port, SECRET, JSON.stringify(payload), { path: `/webhooks/${source}` })).status,
+    startWorker: (role, options = {}) =>
+      stack.start(role, { ...options, env: { ...secrets, CALENDAR_URL: calendar.url } }),
+    send: async (payload, source = 'clinic') => {
+      const body = JSON.stringify(payload);
+      const headers = SIGN[source](payload.id, body);
+      return (await post(receiver.port, { path: `/webhooks/${source}`, headers, body })).status;
+    },
     operations: () =>
       stack.database.rows<OperationRow>(
         `select operation_key, idempotency_key, status, attempts, lost_answers, last_error
@@ -62,6 +68,17 @@ async function openClinic(test: TestContext): Promise<Clinic> {
       ),
   };
 }
+
+const SIGN = {
+  clinic: (_id: string, body: string) => ({
+    'X-Signature': createHmac('sha256', CLINIC_SECRET).update(body).digest('hex'),
+  }),
+  shop: (id: string, body: string) => {
+    const time = unixNow();
+    const mac = createHmac('sha256', Buffer.from(SHOP_SECRET, 'base64')).update(`${id}.${time}.${body}`);
+    return { 'webhook-id': id, 'webhook-timestamp': String(time), 'webhook-signature': `v1,${mac.digest('base64')}` };
+  },
+};
 
 /** Each key was done at most once, and what the calendar shows is what is stored here. */
 async function expectAgreement({ stack, calendar }: Clinic): Promise<void> {
@@ -129,7 +146,7 @@ test('appointments in any order, twice, to a calendar that loses answers: each c
   const rows = await stack.database.rows('select * from oncehook.operations');
   const histories = await Promise.all(
     payloads.map(async ({ id }) => {
-      const handle = stack.temporal.workflow.getHandle(`webhook:stripe:clinic:test:${id}`);
+      const handle = stack.temporal.workflow.getHandle(`webhook:hmac:clinic:${id}`);
       return readable(JSON.stringify((await handle.fetchHistory()).events));
     }),
   );
