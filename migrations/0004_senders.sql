@@ -19,3 +19,8 @@ create index webhook_inbox_kept_aside on oncehook.webhook_inbox (source_scope, s
 
 -- Which secret matched last, and when: one step per secret for `oncehook sources`.
 create index webhook_inbox_secret on oncehook.webhook_inbox (source, secret_position, received_at);
+
+-- In bytes: an order's ID is part of the keys of its effects, where a character outside ASCII takes up to twelve.
+alter table oncehook.orders
+  drop constraint orders_id_length,
+  add constraint orders_id_length check (octet_length(id) between 1 and 255);

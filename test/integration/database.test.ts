@@ -189,7 +189,8 @@ describe('our sessions', () => {
         await tx.query('update pair set n = n + 1 where id = $1', [second]);
       });
     await Promise.all([both(1, 2), both(2, 1)]);
-    expect(attempts).toBe(3);
+    // The loser may be quick enough to meet the winner a second time.
+    expect(attempts).toBeGreaterThanOrEqual(3);
     expect((await pool.query('select n from pair order by id')).rows).toEqual([{ n: 2 }, { n: 2 }]);
     await pool.end();
     await database.drop();
