@@ -87,11 +87,12 @@ export async function schemaState(client: Pick<pg.ClientBase, 'query'>): Promise
   return rows[0]?.missing === '0' ? 'ok' : 'behind';
 }
 
-async function neededMigrations(): Promise<readonly string[]> {
+/** Names of all migrations of this version. */
+export async function neededMigrations(): Promise<readonly string[]> {
   const files = await readdir(migrationsFolder());
   return files.filter((file) => file.endsWith('.sql')).map((file) => file.slice(0, -'.sql'.length));
 }
 
-function migrationsFolder(): string {
+export function migrationsFolder(): string {
   return join(packageRoot(), 'migrations');
 }

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { checkDatabase } from '../../src/db/check-database.js';
-import { migrate, schemaState } from '../../src/db/migrate.js';
+import { migrate, neededMigrations, schemaState } from '../../src/db/migrate.js';
+import { printMigrations } from '../../src/db/print-migrations.js';
 import { createPool } from '../../src/db/pool.js';
 import { inTransaction } from '../../src/db/transaction.js';
 import { DatabaseUnusableError } from '../../src/errors.js';
@@ -59,6 +60,20 @@ describe('migrations', () => {
     expect(await schemaState(client)).toBe('ok');
     await client.query(`delete from oncehook.schema_migrations where name = '0004_senders'`);
     expect(await schemaState(client)).toBe('behind');
+    await client.end();
+  });
+
+  it('can be printed and applied by other means: migrate then has nothing to do', async () => {
+    const url = await emptyDatabase();
+    const client = new pg.Client(url);
+    await client.connect();
+    expect(await printMigrations(client)).toBe(await printMigrations(null));
+    await client.query(await printMigrations(client));
+    expect(await schemaState(client)).toBe('ok');
+    expect(await migrate({ url, log })).toMatchObject({ applied: [] });
+    expect(await printMigrations(client)).toBe('');
+    await client.query(`delete from oncehook.schema_migrations where name > '0002'`);
+    expect((await printMigrations(client)).match(/^begin;$/gm)).toHaveLength((await neededMigrations()).length - 2);
     await client.end();
   });
 
