@@ -1,6 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { alignColumns } from '../main/align-columns.js';
 import type { DemoResult } from './demo.js';
+import { webhookSecretFile } from './dev-dir.js';
+import type { DevSettings } from './dev-settings.js';
 import type { Stack } from './stack.js';
 import type { TemporalAccess } from './provide-temporal.js';
 
@@ -30,7 +33,7 @@ function demoRow(
 /** Where everything is, and the two lines that people ask for next. */
 export function stackGuide(
   stack: Stack,
-  ports: { receiverAdmin: number; workerAdmin: number },
+  { env, ports }: Pick<DevSettings, 'env' | 'ports'>,
   dir: string,
   replayId?: string,
 ): string[] {

@@ -29,9 +29,14 @@ export function openDevDir(dir: string): DevDir {
 
 /** A signing secret for the source `stripe`, made at the first start and kept. */
 export function keptWebhookSecret({ path }: DevDir): string {
-  const file = join(path, 'webhook-secret');
+  const file = webhookSecretFile(path);
   if (existsSync(file)) return readFileSync(file, 'utf8');
   const secret = `whsec_${randomBytes(24).toString('hex')}`;
   writeFileSync(file, secret, { mode: 0o600 });
   return secret;
+}
+
+/** Where `keptWebhookSecret` keeps it, in the stack's folder. */
+export function webhookSecretFile(path: string): string {
+  return join(path, 'webhook-secret');
 }

@@ -50,7 +50,7 @@ async function runStack(
   const stack = await startStack({ dir, ...settings, onProgress: say, onHopeless, signal });
   try {
     const replayId = demo ? await demonstrate(stack, settings, signal) : undefined;
-    print(['', ...stackGuide(stack, settings.ports, dir.path, replayId), '']);
+    print(['', ...stackGuide(stack, settings, dir.path, replayId), '']);
     say('running; Ctrl-C stops everything');
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
