@@ -30,7 +30,7 @@ function demoRow(
   ];
 }
 
-/** Where everything is, and the two lines that people ask for next. */
+/** Where everything is, and the lines that people ask for next. */
 export function stackGuide(
   stack: Stack,
   { env, ports }: Pick<DevSettings, 'env' | 'ports'>,
@@ -50,10 +50,18 @@ export function stackGuide(
     ['database', databaseUrl],
     ['mail', `${relative('', mailDir)}/*.eml`],
     ['logs', `${relative('', dir)}/receiver.log, ${relative('', dir)}/worker.log`],
+    ['send', `${sendCommand(env, dir)} stripe FILE.json --url ${webhookUrl}`],
     ['from Stripe', `stripe listen --forward-to ${webhookUrl}`],
     ['', 'then start with STRIPE_WEBHOOK_SECRET set to the secret that it prints'],
     ['replay', replayCommand(temporal, replayId ?? 'WORKFLOW_ID')],
   ]);
+}
+
+/** With the stack's own secret where that is the one in force; it is read from its file, not shown. */
+function sendCommand(env: NodeJS.ProcessEnv, dir: string): string {
+  const file = webhookSecretFile(dir);
+  const isKept = existsSync(file) && env.STRIPE_WEBHOOK_SECRET === readFileSync(file, 'utf8');
+  return `${isKept ? `STRIPE_WEBHOOK_SECRET="$(cat ${relative('', file)})" ` : ''}npx oncehook send`;
 }
 
 /** A workflow's page; its IDs are of an alphabet that needs no escaping in a path. */
