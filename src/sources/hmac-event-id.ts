@@ -57,15 +57,26 @@ function deriveId(value: unknown, pointers: readonly string[]): string | undefin
   for (const pointer of pointers) {
     const field = scalar(atPointer(value, pointer));
     if (field === undefined) return undefined;
-    hash.update(`${field.type}${Buffer.byteLength(field.text)}:${field.text}`);
+    hash.update(`${field.type}${field.bytes.length}:`).update(field.bytes);
   }
   return `derived:${hash.digest('hex')}`;
 }
 
-function scalar(value: unknown): { readonly type: 's' | 'n' | 'b'; readonly text: string } | undefined {
-  if (typeof value === 'string') return { type: 's', text: value };
-  if (typeof value === 'boolean') return { type: 'b', text: String(value) };
-  return isLosslessNumber(value) ? { type: 'n', text: value.toString() } : undefined;
+interface Scalar {
+  readonly type: 's' | 'u' | 'n' | 'b';
+  readonly bytes: Buffer;
+}
+
+function scalar(value: unknown): Scalar | undefined {
+  if (typeof value === 'string') return textScalar(value);
+  if (typeof value === 'boolean') return { type: 'b', bytes: Buffer.from(String(value)) };
+  return isLosslessNumber(value) ? { type: 'n', bytes: Buffer.from(value.toString()) } : undefined;
+}
+
+/** UTF-8, in which every lone surrogate would be the same character: what has one is hashed as UTF-16. */
+function textScalar(text: string): Scalar {
+  const bytes = Buffer.from(text, 'utf8');
+  return bytes.toString('utf8') === text ? { type: 's', bytes } : { type: 'u', bytes: Buffer.from(text, 'utf16le') };
 }
 
 /** The text has passed `JSON.parse`; of a key twice the last counts, as there. */
