@@ -1,7 +1,7 @@
 import { dispose, ignored, type DispositionSettings } from './disposition.js';
 import { formField, isForm } from './form-body.js';
 import { verifyGithubSignature } from './github-signature.js';
-import { isIdentifier } from './identifier.js';
+import { isIdentifier, isUnsignedIdentifier } from './identifier.js';
 import { isJsonObject, ownField } from './json-object.js';
 import { oneHeader } from './one-header.js';
 import type { DistinctHeaders, Reading, ReadingInput, Source } from './source.js';
@@ -29,7 +29,7 @@ export function githubSource(settings: GithubSettings): Source {
 function readDelivery(settings: GithubSettings, { headers, payload }: ReadingInput): Reading | undefined {
   const eventId = headerValue(headers, 'x-github-delivery');
   const event = headerValue(headers, 'x-github-event');
-  if (!isIdentifier(eventId) || !isIdentifier(event) || !isJsonObject(payload)) return undefined;
+  if (!isUnsignedIdentifier(eventId) || !isIdentifier(event) || !isJsonObject(payload)) return undefined;
   const action = ownField(payload, 'action');
   const eventType = typeof action === 'string' ? `${event}.${action}` : event;
   if (!isIdentifier(eventType)) return undefined;

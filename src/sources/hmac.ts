@@ -2,7 +2,7 @@ import type { EventIdentity } from '../domain/event.js';
 import { dispose, type DispositionSettings } from './disposition.js';
 import { readEventId, type EventIdSettings } from './hmac-event-id.js';
 import { verifyHmac, type HmacSignatureSettings } from './hmac-signature.js';
-import { isIdentifier } from './identifier.js';
+import { isIdentifier, isUnsignedIdentifier } from './identifier.js';
 import { atPointer } from './json-pointer.js';
 import { oneHeader } from './one-header.js';
 import type { Reading, ReadingInput, Source } from './source.js';
@@ -52,12 +52,14 @@ function readDelivery(settings: HmacSettings, input: ReadingInput): Reading | un
   const eventId = readEventId(settings.eventId, input);
   const eventType = readEventType(settings, input);
   if (eventId === undefined || !isIdentifier(eventType)) return undefined;
+  const identity = identityOf(settings);
+  if (identity.startsWith('unsigned') && !isUnsignedIdentifier(eventId)) return undefined;
   const providerCreatedAt = null;
   return {
     kind: 'event',
     envelope: {
       eventId,
-      identity: identityOf(settings),
+      identity,
       eventType,
       scope: `hmac:${settings.account}`,
       tenant: settings.tenant,

@@ -94,6 +94,24 @@ describe('a delivery whose ID is not signed', () => {
     expect(dispatchedIds()).toEqual(['d1', 'd2']);
   });
 
+  test('an ID under which others are kept aside cannot be taken, so that nothing passes for a duplicate there', async () => {
+    const { status } = await deliverGithub(receivers[0]!.port, { id: aside('d1', CLOSED), body: OPENED });
+    expect(status).toBe(400);
+    await deliver('d1', '{"action":"edited","n":3}');
+    expect(await deliver('d1', CLOSED)).toBe('200 accepted');
+    expect(await inbox()).toEqual({
+      d1: 'issues.edited pending',
+      [aside('d1', CLOSED)]: 'issues.closed quarantined id_conflict',
+    });
+  });
+
+  test('an ID of 255 characters is kept aside whole', async () => {
+    const id = 'd'.repeat(255);
+    await deliver(id, OPENED);
+    expect(await deliver(id, CLOSED)).toBe('200 accepted');
+    expect(Object.keys(await inbox()).sort()).toEqual([id, aside(id, CLOSED)].sort());
+  });
+
   test('of a hundred copies at once, to two receivers, one is live and ten are kept', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) => deliver(`copy-${index}`, OPENED, { to: index % 2 })),
