@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fairnessKeyForScope, workflowIdForEvent } from '../../src/domain/event.js';
+import { escapeBytes, fairnessKeyForScope, workflowIdForEvent } from '../../src/domain/event.js';
 import { idempotencyKey, operationKey, workflowIdForOperation } from '../../src/domain/operation.js';
 import { sha256Hex } from '../../src/sha256.js';
 
@@ -40,6 +40,51 @@ describe('the workflow ID of an event', () => {
         expect(id(scopeA, eventA)).not.toBe(id(scopeB, eventB));
       }),
       { numRuns: 5_000 },
+    );
+  });
+
+  it('is never the same for two events of any sources, whatever accounts and IDs they bring', () => {
+    // Of the form that the configuration and the envelope let in; near each other on purpose, and around the cut at 200.
+    const near = fc.stringMatching(/^[a:~.]{1,4}$/);
+    const identifier = fc.oneof(
+      near,
+      fc.stringMatching(/^[\x21-\x7e]{1,255}$/),
+      fc.tuple(fc.integer({ min: 90, max: 254 }), near).map(([length, end]) => ('e'.repeat(length) + end).slice(-255)),
+    );
+    const account = identifier.map((text) => text.replaceAll(':', '.').slice(0, 200));
+    const kind = fc.constantFrom('github', 'standard-webhooks', 'hmac', 'stripe');
+    const scope = fc.oneof(
+      fc.tuple(kind, account).map(([name, of]) => `${name}:${of}`),
+      // A Stripe event names its account itself, and nothing keeps a colon out of it.
+      fc.tuple(identifier, fc.constantFrom('live', 'test')).map(([of, mode]) => `stripe:${of}:${mode}`),
+    );
+    const key = fc.record({ scope, eventId: identifier });
+    // One line of text cut in two places: the same characters as two scopes and two IDs.
+    const cut = fc
+      .tuple(fc.array(fc.constantFrom('a', 'b', 'live', 'test'), { minLength: 4, maxLength: 8 }), fc.nat(), fc.nat())
+      .map(([parts, ...cuts]) =>
+        cuts.map((at) => {
+          const end = 2 + (at % (parts.length - 2));
+          return { scope: `stripe:${parts.slice(0, end).join(':')}`, eventId: parts.slice(end).join(':') };
+        }),
+      );
+    fc.assert(
+      fc.property(key, key, cut, identifier, (a, b, cuts, eventId) => {
+        // The second is written as the first is escaped.
+        const escaped = { scope: a.scope, eventId: escapeBytes(a.eventId, /[a-z]/).slice(0, 255) };
+        for (const [one, other] of [
+          [a, b],
+          [a, { ...b, eventId: a.eventId }],
+          [a, { ...a, eventId }],
+          [a, escaped],
+          cuts,
+        ]) {
+          if (one?.scope === other?.scope && one?.eventId === other?.eventId) continue;
+          expect(id(one!.scope, one!.eventId)).not.toBe(id(other!.scope, other!.eventId));
+        }
+        expect(bytes(id(a.scope, a.eventId))).toBeLessThanOrEqual(200);
+      }),
+      { numRuns: 5_000, seed: 20_261_130 },
     );
   });
 
