@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { sendRaw } from '../support/http-client.js';
+import { codeIn, rawPost, sendRaw } from '../support/http-client.js';
 import { secretsOf, startReceiver, type RunningReceiver } from '../support/running-receiver.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { bytesOf, stripeSignatureCases, type SignatureCase } from '../support/vectors.js';
@@ -32,7 +32,9 @@ describe('signature cases with the default tolerance', () => {
 
   test.each(cases.map((vector) => [vector.name, vector] as const))('%s', async (_name, vector) => {
     current = vector;
-    const answer = await sendRaw(receiver.port, [{ bytes: rawRequest(vector) }]);
+    const lines = (vector.headerLines ?? []).map((line) => ['Stripe-Signature', line] as const);
+    const bytes = rawPost('/webhooks/stripe', lines, bytesOf(vector));
+    const answer = await sendRaw(receiver.port, [{ bytes }]);
     expect(answer.statuses).toHaveLength(1);
     expect(`${answer.statuses[0]} ${codeIn(answer.text)}`).toBe(expectedAnswer(vector));
     expect(await database.rows('select from oncehook.webhook_inbox')).toEqual([]);
@@ -52,20 +54,4 @@ function expectedAnswer(vector: SignatureCase): string {
     case 'signature_valid_event_invalid':
       return '400 invalid_event';
   }
-}
-
-/** By hand, since a client library would refuse or encode some of these headers. */
-function rawRequest(vector: SignatureCase): Buffer {
-  const body = bytesOf(vector);
-  const lines = [
-    'POST /webhooks/stripe HTTP/1.1',
-    'Host: localhost',
-    ...(vector.headerLines ?? []).map((line) => `Stripe-Signature: ${line}`),
-    `Content-Length: ${body.length}`,
-  ];
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
-}
-
-function codeIn(text: string): string {
-  return /"code":"(\w+)"/.exec(text)?.[1] ?? '';
 }

@@ -96,6 +96,21 @@ export async function sendRaw(
   });
 }
 
+/**
+ * A request by hand, since a client library would refuse or encode some of these headers. One byte a character, so
+ * that Latin-1 goes out as it is.
+ */
+export function rawPost(path: string, headers: readonly (readonly [string, string])[], body: Buffer): Buffer {
+  const lines = [`POST ${path} HTTP/1.1`, 'Host: localhost', ...headers.map(([name, value]) => `${name}: ${value}`)];
+  const head = `${[...lines, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head, 'latin1'), body]);
+}
+
+/** The code of the problem that an answer tells; empty if it tells none. */
+export function codeIn(text: string): string {
+  return /"code":"(\w+)"/.exec(text)?.[1] ?? '';
+}
+
 async function write(socket: Socket, steps: readonly RawStep[]): Promise<void> {
   for (const { bytes, waitMs = 0, halfClose = false } of steps) {
     if (socket.destroyed) return;

@@ -29,6 +29,8 @@ export interface RunningReceiver {
 type StripeReceiverConfig = Extract<ReceiverSourceConfig, { kind: 'stripe' }>;
 
 export interface ReceiverSettings {
+  /** Instead of one source `stripe` and what follows of sources. */
+  readonly config?: ReceiverConfig;
   /** Of the one source `stripe`. */
   readonly source?: Partial<StripeReceiverConfig>;
   /** Beside it, by name. */
@@ -37,6 +39,8 @@ export interface ReceiverSettings {
   readonly checkpoints?: CheckpointHook;
   readonly now?: () => number;
   readonly poolMax?: number;
+  /** Told of every event that is handed to dispatch. */
+  readonly onDispatch?: (event: ProcessWebhookEventInput) => void;
 }
 
 /** A receiver with one source `stripe` on a port of its own; each setting spoils one thing. */
@@ -53,12 +57,15 @@ export async function startReceiver(url: string, settings: ReceiverSettings = {}
     log,
   });
   const receiver = createReceiver({
-    config: receiverConfig(settings),
+    config: settings.config ?? receiverConfig(settings),
     pool,
     log,
     metrics,
     checkpoints: settings.checkpoints ?? inertCheckpoints,
-    dispatch: (event) => dispatched.push(event),
+    dispatch: (event) => {
+      dispatched.push(event);
+      settings.onDispatch?.(event);
+    },
     schemaCheck: () => withClient(pool, schemaState),
     temporalCheck: () => Promise.resolve('unknown'),
     ...(settings.now === undefined ? {} : { now: settings.now }),
