@@ -16,28 +16,6 @@ const CAUSE_OF_REASON: Readonly<Record<string, string>> = {
   signature_mismatch: 'no_matching_secret',
 };
 
-/**
- * Where the official library (stripe 23.1.0, `verifyHeader`) decides otherwise than we do, or throws something that a
- * caller who knows its documented error would not catch.
- */
-const LIBRARY_DIFFERS: Readonly<Record<string, string>> = {
-  'future-301': 'it has no bound on the future',
-  'future-10-years': 'it has no bound on the future',
-  't-milliseconds': 'it has no bound on the future',
-  't-huge': 'it has no bound on the future, and reads more digits than a number holds',
-  't-leading-space-zero': 'it reads the time with parseInt',
-  'two-header-lines-second-good': 'it takes several headers joined to one, and the last time in it',
-  'v1-empty': 'it throws a plain Error',
-  'v1-without-equals': 'it throws a plain Error',
-  'v1-64-latin1-chars': 'it compares characters with bytes and throws a RangeError',
-  'v1-latin1-then-valid': 'it compares characters with bytes and throws a RangeError',
-  'bom-added-after-signing': 'it decodes the body before the MAC, which drops a mark',
-  'bom-signed': 'it decodes the body before the MAC, which drops a mark',
-  'invalid-utf8-signed-as-replacement-chars': 'it decodes the body before the MAC, which replaces bytes',
-  'invalid-utf8-signed': 'it decodes the body before the MAC, which replaces bytes',
-  'many-v1-200-last-good': 'it has no bound on the number of signatures',
-};
-
 describe('verifyStripeSignature', () => {
   test.each(stripeSignatureCases().map((vector) => [vector.name, vector] as const))('%s', (_name, vector) => {
     const verification = verify(vector);
@@ -47,11 +25,6 @@ describe('verifyStripeSignature', () => {
       const reason = vector.expect === 'policy' ? 'malformed_header' : vector.reason!;
       expect(verification).toMatchObject({ ok: false, cause: CAUSE_OF_REASON[reason] ?? reason });
     }
-  });
-
-  test('differs from the official library exactly where it is meant to', () => {
-    const differing = stripeSignatureCases().filter((vector) => libraryVerdict(vector) !== verify(vector).ok);
-    expect(differing.map(({ name }) => name).sort()).toEqual(Object.keys(LIBRARY_DIFFERS).sort());
   });
 
   test('accepts what the official library signs', () => {
@@ -137,22 +110,4 @@ function mustMatch(vector: SignatureCase): boolean {
 
 function stripe(): Stripe {
   return new Stripe('sk_test_unused');
-}
-
-/** `undefined` when the library throws anything but its documented error. */
-function libraryVerdict(vector: SignatureCase): boolean | undefined {
-  const { signature } = stripe().webhooks;
-  const header = vector.headerLines?.join(', ') ?? '';
-  try {
-    return signature!.verifyHeader(
-      bytesOf(vector),
-      header,
-      vector.secret,
-      vector.toleranceSeconds,
-      undefined,
-      vector.now * 1000,
-    );
-  } catch (error) {
-    return error instanceof Stripe.errors.StripeSignatureVerificationError ? false : undefined;
-  }
 }
