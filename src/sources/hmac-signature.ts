@@ -116,7 +116,12 @@ function decodeHex(text: string): Buffer | undefined {
   return /^([0-9a-f]{2})+$/.test(text) ? Buffer.from(text, 'hex') : undefined;
 }
 
-function signedParts(template: string, { timestamp, id }: Presented, body: Buffer): (string | Buffer)[] {
+/** What is signed, piece by piece: the template with its placeholders filled. */
+export function signedParts(
+  template: string,
+  { timestamp, id }: Pick<Presented, 'timestamp' | 'id'>,
+  body: Buffer,
+): (string | Buffer)[] {
   const values = new Map<string, string | Buffer>([
     ['{body}', body],
     ['{timestamp}', timestamp],

@@ -1,4 +1,5 @@
 import { createHmac, createPrivateKey, sign as signEd25519 } from 'node:crypto';
+import { signedParts } from './hmac-signature.js';
 import type { HmacSettings } from './hmac.js';
 
 /** What a sender says beside the body. */
@@ -84,11 +85,10 @@ function signHmac(settings: HmacScheme, secret: SigningSecret, facts: DeliveryFa
   const { timestamp, fields } = signature;
   const time = String(timestamp?.unit === 'ms' ? facts.nowMs : Math.floor(facts.nowMs / 1000));
   const hmac = createHmac(signature.algorithm, Buffer.from(secret, settings.secretEncoding));
-  for (const part of signature.signed.split(/(\{body\}|\{timestamp\}|\{id\})/)) {
-    hmac.update(part === '{body}' ? facts.body : part.replace('{timestamp}', time).replace('{id}', facts.eventId));
-  }
+  const parts = signedParts(signature.signed, { timestamp: time, id: facts.eventId }, facts.body);
+  for (const part of parts) hmac.update(part);
   const value = signature.prefix + hmac.digest(signature.encoding);
-  const parts =
+  const values =
     fields === null
       ? [value]
       : [...(timestamp?.kind === 'field' ? [`${timestamp.field}=${time}`] : []), `${fields.signature}=${value}`];
@@ -97,6 +97,6 @@ function signHmac(settings: HmacScheme, secret: SigningSecret, facts: DeliveryFa
     ...(eventId.kind === 'header' ? { [eventId.header]: facts.eventId } : {}),
     ...(eventType.kind === 'header' ? { [eventType.header]: facts.eventType } : {}),
     ...(timestamp?.kind === 'header' ? { [timestamp.header]: time } : {}),
-    [signature.header]: parts.join(fields?.separator ?? ''),
+    [signature.header]: values.join(fields?.separator ?? ''),
   };
 }
