@@ -68,7 +68,7 @@ describe('how long a signature takes that is wrong', () => {
   });
 
   // What the harness finds, so that finding nothing means something. (What a comparison in machine code would leak, it
-  // would not find: that only `timingSafeEqual` compares is tested beside it.)
+  // would not find; signature-comparison.test.ts shows that only `timingSafeEqual` compares.)
   test('is found out where a comparison ends at the first difference', () => {
     const body = Buffer.from('{"n":1}');
     const digest = (): Buffer => createHmac('sha256', 'the secret of the control').update(body).digest();

@@ -1,10 +1,14 @@
 import type * as Crypto from 'node:crypto';
 import { timingSafeEqual } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { receiverConfig } from '../../src/main/receiver-config.js';
+import { createSource } from '../../src/sources/create-source.js';
 import { verifyStripeSignature } from '../../src/sources/stripe-signature.js';
+import { configure } from '../support/configured.js';
+import { SENDER_ENV, SENDER_NAMES, SENDER_SOURCES, signAs } from '../support/senders.js';
 import { stripeDigest } from '../support/stripe-signing.js';
 
-// A timing test would need more samples than a machine in use can give; this counts what takes the time instead.
+// What a timing test cannot see is a comparison in machine code; this counts what takes the time instead.
 vi.mock('node:crypto', async (importOriginal) => {
   const original = await importOriginal<typeof Crypto>();
   return { ...original, timingSafeEqual: vi.fn(original.timingSafeEqual) };
@@ -48,3 +52,41 @@ test('digests alone are compared, 32 bytes with 32 bytes; what is not in their f
     expect([left.byteLength, rightSide.byteLength]).toEqual([32, 32]);
   }
 });
+
+const { sources } = receiverConfig(configure(SENDER_SOURCES, SENDER_ENV));
+
+// Not ed25519, whose key is public: node verifies, and nothing of ours compares.
+test.each(SENDER_NAMES.filter((name) => name !== 'ed25519'))(
+  'so it is for %s, whether the signature is right or not',
+  (name) => {
+    const settings = sources.get(name)!;
+    const secret = settings.secrets.current()[0]!.reveal();
+    const { headers, body } = signAs(name, { body: BODY, at: NOW });
+    const distinct = Object.fromEntries(
+      Object.entries(headers).map(([header, value]) => [header.toLowerCase(), [value]]),
+    );
+    const secrets = ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', secret, secret.replace(/.$/, 'A')];
+    for (const [signed, position] of [
+      [BODY, 1],
+      [Buffer.from('[]'), undefined],
+    ] as const) {
+      vi.mocked(timingSafeEqual).mockClear();
+      const input = {
+        headers: distinct,
+        body: signed === BODY ? body : signed,
+        secrets,
+        toleranceMs: 0,
+        nowSeconds: NOW,
+      };
+      const verification = createSource(settings).verify(input);
+      expect(verification.ok ? verification.secretPosition : undefined).toBe(position);
+      expect(vi.mocked(timingSafeEqual).mock.calls.map(([left, right]) => [left.byteLength, right.byteLength])).toEqual(
+        [
+          [32, 32],
+          [32, 32],
+          [32, 32],
+        ],
+      );
+    }
+  },
+);
