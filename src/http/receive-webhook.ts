@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { CheckpointHook } from '../checkpoints.js';
 import type { ProcessWebhookEventInput } from '../domain/event.js';
@@ -18,6 +19,7 @@ import { sendProblem, sendText } from './problem.js';
 import { declaredLength, readBody, type ReadBody } from './read-body.js';
 import type { ReceivingSource } from './receiving-source.js';
 import { identifyRequest } from './request-id.js';
+import { createTurns } from './turns.js';
 import { refused, type Verdict } from './verdict.js';
 
 export interface ReceiveWebhookDeps {
@@ -45,13 +47,19 @@ const BODY_DEADLINE_MS = 8_000;
 export type ReceiveWebhook = (req: IncomingMessage, res: ServerResponse, sourceName: string) => Promise<void>;
 
 export function createReceiveWebhook(deps: ReceiveWebhookDeps): ReceiveWebhook {
+  const turns = createTurns();
+  // Whose last delivery was refused: a flood of these waits for everybody else.
+  const refusedOn = new WeakSet<Socket>();
   return async (req, res, sourceName) => {
     const startedAt = performance.now();
     const requestId = identifyRequest(req, res);
+    await turns.next(refusedOn.has(req.socket) ? 'last' : 'in_order');
     const receiving = deps.sources.get(sourceName);
     const verdict = await judge(deps, req, receiving, requestId).catch((error: unknown) =>
       refused('unavailable', 'unexpected_error', { err: error }),
     );
+    if (verdict.kind === 'refused') refusedOn.add(req.socket);
+    else refusedOn.delete(req.socket);
     answer(deps, req, res, requestId, receiving, verdict);
     const durationMs = performance.now() - startedAt;
     recordDelivery(deps, { requestId, source: receiving?.source.name, verdict, durationMs });
