@@ -64,8 +64,11 @@ export interface ApplyEventDeps {
   readonly metrics: Metrics;
 }
 
-/** Fetch-first may build on what it fetched (a refund, then its payment); more rounds than this are a loop. */
-const MAX_FETCH_ROUNDS = 3;
+/**
+ * Fetch-first may build on what it fetched (a thin event's dispute, its charge, its payment, that one's refunds); more
+ * rounds than this are a loop.
+ */
+const MAX_FETCH_ROUNDS = 5;
 
 type Step =
   | { readonly kind: 'answer'; readonly result: ApplyEventResult }

@@ -4,7 +4,7 @@ import type { Config, SourceConfig, StripeSourceConfig } from '../config/config.
 import { ConfigError } from '../errors.js';
 import { calendarHandlers } from '../handlers/calendar/index.js';
 import { ledgerHandlers } from '../handlers/ledger/index.js';
-import { ordersHandlers } from '../handlers/orders/index.js';
+import { ordersHandlers, type OrdersOptions } from '../handlers/orders/index.js';
 import { accountOfScope, createStripeFetcher } from '../providers/stripe-objects.js';
 import { readThinEvent } from '../providers/stripe-thin-event.js';
 
@@ -19,11 +19,26 @@ export function workerSources(
 /** The sets that come with oncehook, by their configured names. */
 export function builtInHandlerSets(config: Config): ReadonlyMap<string, HandlerSet> {
   return new Map([
-    ['orders', ordersHandlers({ confirmPaidByEmail: config.email.orderPaid !== 'off' })],
+    ['orders', ordersHandlers(ordersOptions(config))],
     ['ledger', ledgerHandlers()],
     ['calendar', calendarHandlers({ push: config.calendar !== null })],
     ['none', { handlers: new Map() }],
   ]);
+}
+
+function ordersOptions({ orders, email, sources }: Config): OrdersOptions {
+  return {
+    policies: { latePayment: orders.latePayment, secondPayment: orders.secondPayment, overpaid: orders.overpaid },
+    mails: {
+      orderPaid: email.orderPaid !== 'off',
+      refundSucceeded: email.refundSucceeded !== 'off',
+      refundFailedTo: email.refundFailed === 'off' ? null : email.merchant,
+    },
+    ownsOf: (name) => {
+      const source = sources.get(name);
+      return source?.kind === 'stripe' ? (source.owns?.metadata ?? null) : null;
+    },
+  };
 }
 
 function workerSource(config: Config, source: SourceConfig, handlerSets: ReadonlyMap<string, HandlerSet>): ApplySource {

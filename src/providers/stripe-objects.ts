@@ -53,12 +53,22 @@ const RETRIEVE: ReadonlyMap<string, Retrieve> = new Map<string, Retrieve>([
   ['payment_intent', (stripe, id, request) => stripe.paymentIntents.retrieve(id, {}, request)],
   ['charge', (stripe, id, request) => stripe.charges.retrieve(id, {}, request)],
   ['refund', (stripe, id, request) => stripe.refunds.retrieve(id, {}, request)],
+  ['refunds_of_payment', listRefunds],
   ['dispute', (stripe, id, request) => stripe.disputes.retrieve(id, {}, request)],
   ['checkout.session', (stripe, id, request) => stripe.checkout.sessions.retrieve(id, {}, request)],
   ['invoice', (stripe, id, request) => stripe.invoices.retrieve(id, {}, request)],
   ['subscription', (stripe, id, request) => stripe.subscriptions.retrieve(id, {}, request)],
   ['customer', (stripe, id, request) => stripe.customers.retrieve(id, {}, request)],
 ]);
+
+/** Far above what any payment has; a list that goes on for ever must not. */
+const MAX_REFUNDS = 1_000;
+
+/** Not an object of Stripe's: all refunds of a PaymentIntent, page by page, in the shape of a list. */
+async function listRefunds(stripe: Stripe, id: string, request: Stripe.RequestOptions): Promise<unknown> {
+  const pages = stripe.refunds.list({ payment_intent: id, limit: 100 }, request);
+  return { object: 'list', data: await pages.autoPagingToArray({ limit: MAX_REFUNDS }) };
+}
 
 /** A path of accounts is a context, as organizations have; one account is a connected one. */
 function inTheNameOf(account: string, ownAccount: string): Stripe.RequestOptions {

@@ -5,6 +5,7 @@ import { defineHandlers, type HandlerSet } from '../../src/index.js';
 import { ordersHandlers } from '../../src/handlers/orders/index.js';
 import { startCoreWorker, storeEvent, SCOPE, type CoreWorker } from '../support/core-worker.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
+import { ORDERS } from '../support/order-options.js';
 import { paymentEvent, registerOrder, token } from '../support/payment-event.js';
 import { until } from '../support/until.js';
 import { HISTORIES, VERSION, type RecordedHistory, type SCENES } from './recorded-history.js';
@@ -16,7 +17,7 @@ let core: CoreWorker;
 
 beforeAll(async () => {
   database = await openDatabase();
-  const orders = ordersHandlers({ confirmPaidByEmail: true });
+  const orders = ordersHandlers(ORDERS);
   const broken = defineHandlers({
     'test.broken': () => {
       throw new Error('broken');

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
@@ -18,6 +18,8 @@ import { readThinEvent } from '../../src/providers/stripe-thin-event.js';
 import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/workflow-starts.js';
 import { createWorkerActivities } from '../../src/worker.js';
 import type { TestDatabase } from './database.js';
+import { ORDERS } from './order-options.js';
+import { storeVerified } from './store-verified.js';
 import { bundledWorkflows } from './workflow-bundle.js';
 
 export const SCOPE = 'stripe:acct_test:test';
@@ -46,8 +48,7 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
 const SHORT_WAITS: WaitPolicy = { firstWaitMs: 1_000, maxWaitMs: 2_000, horizonMs: 3_000 };
 
 /**
- * A worker with our workflows and activities on a real database and server, and one effect of kind `email` that only
- * counts. Without receiver and sweeper: what a test starts is what runs.
+ * A worker with our workflows and activities on a real database and server, and effects that only count. Without receiver and sweeper: what a test starts is what runs.
  */
 export async function startCoreWorker(database: TestDatabase, options: CoreWorkerOptions = {}): Promise<CoreWorker> {
   const taskQueue = `test-${randomBytes(6).toString('hex')}`;
@@ -67,7 +68,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
       [
         'stripe',
         {
-          handlers: options.handlers ?? ordersHandlers({ confirmPaidByEmail: true }),
+          handlers: options.handlers ?? ordersHandlers(ORDERS),
           admit: options.admit ?? (() => ({ kind: 'tenant', tenant: 'default' })),
           activeFrom: null,
           readReference: readThinEvent,
@@ -75,7 +76,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
         },
       ],
     ]),
-    operations: [countingEmail(performed)],
+    operations: ['email', 'refund', 'cancel_payment_intent'].map((kind) => countingEffect(kind, performed)),
     modeOf: () => 'auto',
     wait: options.wait ?? SHORT_WAITS,
     searchAttributes: () => true,
@@ -111,10 +112,10 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
   };
 }
 
-function countingEmail(performed: string[]): ReturnType<typeof defineOperation> {
+function countingEffect(kind: string, performed: string[]): ReturnType<typeof defineOperation> {
   return defineOperation({
-    kind: 'email',
-    params: z.looseObject({ to: z.string() }),
+    kind,
+    params: z.looseObject({ to: z.string().optional() }),
     perform: (attempt) => {
       performed.push(attempt.operationKey);
       return Promise.resolve({ kind: 'confirmed' });
@@ -131,17 +132,10 @@ export interface StoredEvent {
 
 /** Puts a verified event into the inbox as a receiver would have, started by nobody. */
 export async function storeEvent(
-  { pool }: TestDatabase,
+  database: TestDatabase,
   event: { readonly id: string; readonly type: string; readonly snapshot_event?: string },
   text = JSON.stringify(event),
 ): Promise<StoredEvent> {
-  await pool.query(
-    `with row as (
-       insert into oncehook.webhook_inbox
-              (source_scope, event_id, source, event_type, request_id, signed_sha256, secret_position, twin_event_id)
-       values ($1, $2, 'stripe', $3, 'test', $4, 0, $6))
-     insert into oncehook.webhook_payloads (source_scope, event_id, payload) values ($1, $2, $5)`,
-    [SCOPE, event.id, event.type, createHash('sha256').update(text).digest(), text, event.snapshot_event ?? null],
-  );
+  await storeVerified(database, SCOPE, event, text);
   return { eventId: event.id, eventType: event.type };
 }

@@ -1,3 +1,4 @@
+import type { FetchReference } from '../outcome.js';
 import { fetch, quarantine, wait, type Circumstances, type Decision } from './decision.js';
 import { decideDispute } from './decide-dispute.js';
 import { decidePayment } from './decide-payment.js';
@@ -28,9 +29,9 @@ export function decide(located: Located, fact: Fact, circumstances: Circumstance
   if (located.kind === 'case') return decideInCase(located.orderCase, fact, located.paymentId, circumstances);
   switch (fact.kind) {
     case 'payment':
-      return decideUnknown(fact.about, () => wait('unknown_order', paymentReference(fact.paymentId)));
+      return decideUnknown(fact.about, paymentReference(fact.paymentId));
     case 'session':
-      return decideUnknown(fact.about, () => wait('unknown_order', sessionReference(fact.sessionId)));
+      return decideUnknown(fact.about, sessionReference(fact.sessionId));
     case 'refund':
       // The release of a hold moves no money, so it need not wait for an order.
       if (fact.isExpiredHold) return { kind: 'ignore', reason: 'expired_hold' };
@@ -84,7 +85,7 @@ function contradictsTenant(about: About, tenant: string): boolean {
 }
 
 /** No order of ours has this payment, so what the application wrote on it decides. */
-function decideUnknown({ isOurs, reference }: About, ifNamed: () => Decision): Decision {
+function decideUnknown({ isOurs, reference }: About, awaited: FetchReference): Decision {
   if (!isOurs) return { kind: 'ignore', reason: 'foreign' };
   switch (reference.kind) {
     case 'none':
@@ -92,7 +93,7 @@ function decideUnknown({ isOurs, reference }: About, ifNamed: () => Decision): D
     case 'malformed':
       return quarantine('malformed_order_id');
     case 'order':
-      return ifNamed();
+      return wait('unknown_order', awaited, reference.id);
   }
 }
 
@@ -111,7 +112,7 @@ function decideWithoutOrder(
     case 'found': {
       const { about } = look.value;
       if (contradictsTenant(about, tenant)) return quarantine('account_mismatch');
-      return decideUnknown(about, () => wait('unknown_order', reference));
+      return decideUnknown(about, reference);
     }
     case 'missing':
     case 'unavailable':

@@ -48,7 +48,13 @@ export type Decision =
     }
   | { readonly kind: 'ignore'; readonly reason: 'foreign' | 'expired_hold' }
   | { readonly kind: 'fetch'; readonly references: readonly FetchReference[] }
-  | { readonly kind: 'wait'; readonly reason: string; readonly fetch: FetchReference | null }
+  | {
+      readonly kind: 'wait';
+      readonly reason: string;
+      readonly fetch: FetchReference | null;
+      /** The order that is not there yet, where one was named. */
+      readonly orderId: string | null;
+    }
   | { readonly kind: 'quarantine'; readonly reason: QuarantineReason; readonly keep: OrderCase | null };
 
 export type QuarantineReason =
@@ -91,8 +97,8 @@ export function fetch(...references: readonly FetchReference[]): Decision {
   return { kind: 'fetch', references };
 }
 
-export function wait(reason: string, reference: FetchReference | null): Decision {
-  return { kind: 'wait', reason, fetch: reference };
+export function wait(reason: string, reference: FetchReference | null, orderId: string | null = null): Decision {
+  return { kind: 'wait', reason, fetch: reference, orderId };
 }
 
 export function quarantine(reason: QuarantineReason): Decision {

@@ -1,0 +1,117 @@
+import { applyEvent, type ApplyEventDeps } from '../../activities/apply-event.js';
+import { inertCheckpoints } from '../../src/checkpoints.js';
+import { createPool } from '../../src/db/pool.js';
+import type { ApplyEventResult, FetchReference } from '../../src/domain/outcome.js';
+import { ordersHandlers, type OrdersOptions } from '../../src/handlers/orders/index.js';
+import { defineOperation, type FetchedObject } from '../../src/index.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { createMetrics } from '../../src/observability/metrics.js';
+import { findOperationsOfEvent } from '../../src/operations/find-operations.js';
+import { planOperations, type EffectMode } from '../../src/operations/plan-operations.js';
+import { createOperationRegistry } from '../../src/operations/registry.js';
+import { sha256Hex } from '../../src/sha256.js';
+import { z } from 'zod';
+import { openDatabase, type TestDatabase } from './database.js';
+import { ORDERS } from './order-options.js';
+import { storeVerified } from './store-verified.js';
+
+export const SCOPE = 'stripe:acct_test:test';
+
+export interface ApplyBenchOptions {
+  readonly orders?: Partial<OrdersOptions>;
+  readonly fetch?: (reference: FetchReference) => FetchedObject;
+  readonly modeOf?: (kind: string) => EffectMode;
+  /** 0: what has to wait is looked up at once and then quarantined. */
+  readonly horizonMs?: number;
+}
+
+export interface ApplyBench {
+  readonly database: TestDatabase;
+  store(event: { readonly id: string; readonly type: string }): Promise<void>;
+  /** One run of the apply step. */
+  apply(eventId: string): Promise<ApplyEventResult>;
+  /** As a worker whose patience is at an end would run it. */
+  applyAtHorizon(eventId: string): Promise<ApplyEventResult>;
+  close(): Promise<void>;
+}
+
+/** The parameters that refunds and cancellations are frozen with, as the operations that carry them out expect them. */
+const refundParams = z.strictObject({
+  scope: z.string(),
+  paymentId: z.string(),
+  amountMinor: z.int().positive(),
+  currency: z.string().regex(/^[a-z]{3}$/),
+  orderId: z.string(),
+  purpose: z.enum(['requested', 'late', 'surplus', 'excess']),
+  reason: z.enum(['requested_by_customer', 'duplicate', 'fraudulent']).nullable(),
+});
+const cancelParams = z.strictObject({
+  scope: z.string(),
+  paymentId: z.string(),
+  orderId: z.string(),
+  reason: z.enum(['abandoned', 'duplicate', 'requested_by_customer', 'fraudulent']).nullable(),
+});
+
+function kindOf(kind: string, params: z.ZodType): ReturnType<typeof defineOperation> {
+  return defineOperation({
+    kind,
+    params,
+    perform: () => Promise.resolve({ kind: 'confirmed' }),
+    classify: () => ({ kind: 'unknown', code: 'threw' }),
+    onUnknown: 'hold',
+  });
+}
+
+/** The apply step on a database of its own, called as its activity calls it: no Temporal, nothing performed. */
+export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<ApplyBench> {
+  const database = await openDatabase();
+  const log = createLogger('silent', 'test');
+  const pool = createPool({
+    url: database.url,
+    applicationName: 'apply bench',
+    max: 8,
+    statementTimeoutMs: 6_000,
+    lockTimeoutMs: 3_000,
+    log,
+  });
+  const registry = createOperationRegistry([
+    kindOf('email', z.looseObject({ to: z.string() })),
+    kindOf('refund', refundParams),
+    kindOf('cancel_payment_intent', cancelParams),
+  ]);
+  const modeOf = options.modeOf ?? (() => 'auto' as const);
+  const deps = (horizonMs: number): ApplyEventDeps => ({
+    pool,
+    sources: new Map([
+      [
+        'stripe',
+        {
+          handlers: ordersHandlers({ ...ORDERS, ...options.orders }),
+          admit: () => ({ kind: 'tenant', tenant: 'default' }),
+          activeFrom: null,
+          fetch: (_scope, reference) => Promise.resolve(options.fetch?.(reference) ?? { kind: 'unavailable' }),
+        },
+      ],
+    ]),
+    wait: { firstWaitMs: 1_000, maxWaitMs: 1_000, horizonMs },
+    plan: (tx, event, tenant, operations) =>
+      planOperations(tx, { tenant, event, operations, registry, modeOf, sha256Hex }),
+    operationsOf: findOperationsOfEvent,
+    searchAttributes: () => false,
+    checkpoints: inertCheckpoints,
+    metrics: createMetrics(),
+  });
+  const patient = deps(3_600_000);
+  const spent = deps(0);
+  const input = (eventId: string) => ({ scope: SCOPE, eventId, defects: 0, replay: null });
+  return {
+    database,
+    store: (event) => storeVerified(database, SCOPE, event),
+    apply: (eventId) => applyEvent(patient, input(eventId)),
+    applyAtHorizon: (eventId) => applyEvent(spent, input(eventId)),
+    close: async () => {
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
