@@ -37,7 +37,7 @@ export function decideRefund(
   if (fact.isExpiredHold) return ignored(orderCase);
   if (fact.currency !== orderCase.order.currency) return quarantine('currency_mismatch');
   return onSettledPayment(orderCase, fact.paymentId, circumstances, (settled, payment) =>
-    unlessTooMuch(settled, record(settled, payment, fact, circumstances), payment, circumstances),
+    recordWithinCaptured(settled, payment, fact, circumstances),
   );
 }
 
@@ -205,25 +205,34 @@ function contradicts(
 }
 
 /** More refunded than captured: an older fact among them, if the provider's list says so; else a contradiction. */
-function unlessTooMuch(
-  before: OrderCase,
-  decision: Decision,
+function recordWithinCaptured(
+  orderCase: OrderCase,
   payment: Payment,
+  fact: RefundFact,
   circumstances: Circumstances,
 ): Decision {
-  const after = decision.kind === 'stand' ? decision.next : decision.kind === 'quarantine' ? decision.keep : null;
-  if (after === null || activeMinor(after, payment) <= payment.capturedMinor) return decision;
+  const decision = record(orderCase, payment, fact, circumstances);
+  const next = nextOf(decision);
+  if (next === null || activeMinor(next, payment) <= payment.capturedMinor) return decision;
   const list = circumstances.looks.refundsOf(payment.paymentId);
   switch (list.kind) {
     case 'unasked':
       return fetch(refundsReference(payment.paymentId));
     case 'found':
-      return recordAll(before, payment, list.value, circumstances);
+      // Then the fact itself: what it says may be over, and still be worth keeping.
+      return andThen(recordAll(orderCase, payment, list.value, circumstances), (after) =>
+        record(after, payment, fact, newestFrom(list.value, circumstances)),
+      );
     case 'missing':
     case 'unavailable':
     case 'unreadable':
-      return conflict(before, payment);
+      return conflict(orderCase, payment);
   }
+}
+
+function nextOf(decision: Decision): OrderCase | null {
+  if (decision.kind === 'stand') return decision.next;
+  return decision.kind === 'quarantine' ? decision.keep : null;
 }
 
 /** The provider's whole list, each refund by the same rules; they are the newest there is. */
@@ -235,10 +244,7 @@ export function recordAll(
 ): Decision {
   // Those that give money back first, so that no order of the list is too much on the way.
   const ordered = [...facts].sort((a, b) => Number(isActive(a)) - Number(isActive(b)));
-  const newest: Circumstances = {
-    ...circumstances,
-    looks: { ...circumstances.looks, refund: (id) => lookIn(facts, id) },
-  };
+  const newest = newestFrom(facts, circumstances);
   const decision = ordered
     .filter(({ isExpiredHold }) => !isExpiredHold)
     .reduce<Decision>(
@@ -249,9 +255,13 @@ export function recordAll(
   return activeMinor(decision.next, payment) > payment.capturedMinor ? conflict(orderCase, payment) : decision;
 }
 
-function lookIn(facts: readonly RefundFact[], id: string): Look<RefundFact> {
-  const value = facts.find(({ refundId }) => refundId === id);
-  return value === undefined ? { kind: 'missing' } : { kind: 'found', value };
+/** What was listed need not be asked for one by one. */
+function newestFrom(facts: readonly RefundFact[], circumstances: Circumstances): Circumstances {
+  const refund = (id: string): Look<RefundFact> => {
+    const value = facts.find(({ refundId }) => refundId === id);
+    return value === undefined ? { kind: 'missing' } : { kind: 'found', value };
+  };
+  return { ...circumstances, looks: { ...circumstances.looks, refund } };
 }
 
 function activeMinor({ refunds }: OrderCase, { paymentId }: Payment): number {

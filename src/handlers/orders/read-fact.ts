@@ -80,20 +80,23 @@ function paymentIn(openState: 'open' | 'failed' | 'partially_funded'): FactType[
   return (object, owns) => readPayment(object, owns, openState);
 }
 
+const envelope = z.object({
+  data: z.object({ object: z.unknown() }),
+  request: z.object({ idempotency_key: z.string().nullish() }).nullish().catch(null),
+});
+
 /** `data.object` of a snapshot event, and the idempotency key of the request that caused it. */
 function readEnvelope(payload: unknown): { readonly object: unknown; readonly requestKey: string | null } {
-  const parsed = z
-    .object({
-      data: z.object({ object: z.unknown() }),
-      request: z.object({ idempotency_key: z.string().nullish() }).nullish().catch(null),
-    })
-    .safeParse(payload);
+  const parsed = envelope.safeParse(payload);
   if (!parsed.success) return { object: undefined, requestKey: null };
   return { object: parsed.data.data.object, requestKey: parsed.data.request?.idempotency_key ?? null };
 }
 
-/** Where at least the ID can be read: enough to fetch the object. It becomes part of a URL, so its form is closed. */
+/** An ID becomes part of a URL, so its form is closed. */
+const identified = z.object({ id: z.string().regex(/^[a-z]{2,6}_[A-Za-z0-9_]{1,240}$/) });
+
+/** Where at least the ID can be read: enough to fetch the object. */
 function readId(object: unknown): string | null {
-  const parsed = z.object({ id: z.string().regex(/^[a-z]{2,6}_[A-Za-z0-9_]{1,240}$/) }).safeParse(object);
+  const parsed = identified.safeParse(object);
   return parsed.success ? parsed.data.id : null;
 }

@@ -37,9 +37,11 @@ export function readRefund(object: unknown, requestKey: string | null = null): R
   };
 }
 
+const refundList = z.object({ object: z.literal('list'), data: z.array(z.unknown()) });
+
 /** A whole list of refunds, as the fetch of `refunds_of_payment` gives it; `null` when one of them cannot be read. */
 export function readRefundList(object: unknown): readonly RefundFact[] | null {
-  const parsed = z.object({ object: z.literal('list'), data: z.array(z.unknown()) }).safeParse(object);
+  const parsed = refundList.safeParse(object);
   if (!parsed.success) return null;
   const refunds = parsed.data.data.map((refund) => readRefund(refund));
   return refunds.every((refund) => refund !== null) ? refunds : null;
@@ -61,9 +63,11 @@ export function readRefundedCharge(object: unknown): RefundedChargeFact | null {
   return { kind: 'refundedCharge', chargeId: id, paymentId, refundedMinor, currency: code };
 }
 
+const chargeOfPayment = z.object({ object: z.literal('charge'), payment_intent: linkedId });
+
 /** The payment that a charge belongs to; `undefined` when the object is no charge. */
 export function readPaymentOfCharge(object: unknown): string | null | undefined {
-  const parsed = z.object({ object: z.literal('charge'), payment_intent: linkedId }).safeParse(object);
+  const parsed = chargeOfPayment.safeParse(object);
   return parsed.success ? parsed.data.payment_intent : undefined;
 }
 

@@ -43,8 +43,9 @@ function stateOf({ status, payment_status: paymentStatus }: z.output<typeof chec
   }
 }
 
+const paymentless = z.object({ mode: z.enum(['setup', 'subscription']) });
+
 /** Sessions that set something up or subscribe take no payment for an order. */
 export function takesPayment(object: unknown): boolean {
-  const parsed = z.object({ mode: z.enum(['setup', 'subscription']) }).safeParse(object);
-  return !parsed.success;
+  return !paymentless.safeParse(object).success;
 }
