@@ -319,7 +319,8 @@ begin
     raise exception 'Order % is % and has nothing to refund', p_order, v_order.status
       using errcode = 'object_not_in_prerequisite_state',
             hint = case when v_order.status in ('awaiting_payment', 'processing', 'authorized')
-                        then 'Cancel it with oncehook.request_cancel.' end;
+                        then 'Cancel it with oncehook.request_cancel.'
+                        else 'Money that a canceled order receives is refunded by itself; see oncehook.refunds.' end;
   end if;
   if v_order.dispute_state = 'open' then
     raise exception 'Order % is disputed: a refund now could pay twice', p_order

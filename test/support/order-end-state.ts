@@ -1,5 +1,5 @@
 import { ledgerOf } from '../../src/domain/orders/ledger.js';
-import { isLive, isPaid, type OrderCase } from '../../src/domain/orders/order-case.js';
+import { isLive, isPaid, type Dispute, type OrderCase } from '../../src/domain/orders/order-case.js';
 import type { PlannedOperation } from '../../src/domain/outcome.js';
 import { isActive, type History } from './order-histories.js';
 
@@ -34,7 +34,7 @@ export function endState(history: History, orderCase: OrderCase, planned: readon
     refunds: sorted(
       refunds.map((row) => [row.refundId, row.amountMinor, row.status, row.everSucceeded, row.operationKey]),
     ),
-    disputes: sorted(disputes.map((row) => [row.disputeId, row.status, row.amountMinor, row.movements])),
+    disputes: sorted(disputes.map((row) => [row.disputeId, row.status, row.amountMinor, movementsOf(row)])),
     ledger: sorted(
       ledgerOf(orderCase).map(({ key, kind, amountMinor }) => [history.family === 'several' ? kind : key, amountMinor]),
     ),
@@ -43,6 +43,10 @@ export function endState(history: History, orderCase: OrderCase, planned: readon
     ),
     paidMails: planned.filter(({ key }) => key.startsWith('email:order-paid:')).length,
   };
+}
+
+function movementsOf({ movements }: Dispute): readonly (readonly unknown[])[] {
+  return movements.map(({ transactionId, amountMinor }) => [transactionId, amountMinor]);
 }
 
 function sorted(rows: readonly (readonly unknown[])[]): readonly string[] {

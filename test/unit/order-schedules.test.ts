@@ -20,7 +20,7 @@ describe('every order of arrival', () => {
     { timeout: 300_000 },
     () => {
       const seed = chooseSeed();
-      console.log(`order schedules: SEED=${seed}`);
+      process.stdout.write(`order schedules: SEED=${seed}\n`);
       const random = seededRandom(seed);
       for (let at = 0; at < HISTORIES; at += 1) {
         const history = playHistory(random, `h${at}`);
@@ -46,7 +46,7 @@ describe('every order of arrival', () => {
 
   it('breaks nothing where nobody can be asked: 2,000 schedules', { timeout: 300_000 }, () => {
     const seed = chooseSeed();
-    console.log(`order schedules without a provider: SEED=${seed}`);
+    process.stdout.write(`order schedules without a provider: SEED=${seed}\n`);
     const random = seededRandom(seed);
     for (let at = 0; at < 2_000; at += 1) {
       const history = playHistory(random, `h${at}`);
