@@ -15,19 +15,12 @@ export interface NotBuiltYet {
 
 /** Whoever builds one of these deletes its line. */
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  setting('sources.*.owns'),
   values('sources.*.shadow', [true], 'false'),
-  onlyDefault('orders.latePayment', DEFAULTS.orders.latePayment),
-  onlyDefault('orders.secondPayment', DEFAULTS.orders.secondPayment),
-  onlyDefault('orders.overpaid', DEFAULTS.orders.overpaid),
   onlyDefault('effects.refund.mode', DEFAULTS.effects.refund.mode),
   onlyDefault('effects.refund.maxAmountMinor', DEFAULTS.effects.refund.maxAmountMinor),
   onlyDefault('effects.refund.perHour', DEFAULTS.effects.refund.perHour),
   values('effects.email.mode', ['propose'], 'auto, off'),
   setting('effects.email.perHour'),
-  noEffect('email.refundSucceeded', 'no refund mail is sent'),
-  noEffect('email.refundFailed', 'no refund mail is sent'),
-  noEffect('email.merchant', 'no mail to the merchant is sent'),
   noEffect('retention.payload', 'nothing is deleted'),
   noEffect('retention.inbox', 'nothing is deleted'),
 ];

@@ -44,13 +44,23 @@ function portProblems({ port, adminPort }: EnvironmentConfig): Problem[] {
 /** A paid order without its mail would be noticed by a customer, days later. So it is noticed here. */
 function mailProblems({ sources, email, effects }: Draft, { smtpUrl, emailFrom }: EnvironmentConfig): Problem[] {
   const usesOrders = sources.some((source) => handlersOf(source) === 'orders');
-  const isOff = (email.orderPaid ?? DEFAULTS.email.orderPaid) === 'off' || effects.email?.mode === 'off';
-  if (!usesOrders || isOff) return [];
-  const text = 'is not set, and a source uses the orders set; set it, or switch the mail off with email.orderPaid: off';
+  if (!usesOrders || effects.email?.mode === 'off' || !sendsMail(email)) return [];
+  const text =
+    'is not set, and a source uses the orders set; set it, or switch the mail off with effects: { email: { mode: off } }';
   return [
     ...(smtpUrl === null ? [inEnvironment('SMTP_URL', text)] : []),
     ...(emailFrom === null ? [inEnvironment('EMAIL_FROM', text)] : []),
   ];
+}
+
+/** A mail to the merchant needs the merchant's address; the others have their address in the order. */
+function sendsMail({ orderPaid, refundSucceeded, refundFailed, merchant }: Draft['email']): boolean {
+  const isOn = (policy: string | undefined, byDefault: string): boolean => (policy ?? byDefault) !== 'off';
+  return (
+    isOn(orderPaid, DEFAULTS.email.orderPaid) ||
+    isOn(refundSucceeded, DEFAULTS.email.refundSucceeded) ||
+    (merchant !== undefined && isOn(refundFailed, DEFAULTS.email.refundFailed))
+  );
 }
 
 function apiKeyWarnings({ sources }: Draft): Problem[] {

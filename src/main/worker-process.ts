@@ -171,7 +171,11 @@ function mailKinds(config: Config): readonly AnyOperationDefinition[] {
     emailOperation({
       transport: createSmtpTransport(smtpUrl.reveal()),
       from: emailFrom.name === null ? emailFrom.address : `${emailFrom.name} <${emailFrom.address}>`,
-      policies: { orderPaid: config.email.orderPaid },
+      policies: {
+        orderPaid: config.email.orderPaid,
+        refundSucceeded: config.email.refundSucceeded,
+        refundFailed: config.email.refundFailed,
+      },
       giveUpAfterMs: config.email.giveUpAfterMs,
     }),
   ];

@@ -10,8 +10,9 @@ import {
 } from '../index.js';
 import { isPlainAddress, parseMailbox, type Mailbox } from './email-address.js';
 import { buildMessage } from './email-message.js';
-import { orderPaid } from './email-templates/order-paid.js';
-import type { MailContent } from './email-templates/template.js';
+import { orderPaid, type OrderPaid } from './email-templates/order-paid.js';
+import { refundFailed, refundSucceeded, type RefundMail } from './email-templates/refund.js';
+import { visible, type MailContent } from './email-templates/template.js';
 import { answerTo } from './smtp-answer.js';
 import type { MailTransport } from './smtp-transport.js';
 
@@ -23,37 +24,55 @@ import type { MailTransport } from './smtp-transport.js';
 export type EmailPolicy = 'resend' | 'hold' | 'off';
 
 /** The kinds of mail that configuration knows, by their names there. */
-export type EmailKind = 'orderPaid';
+export type EmailKind = 'orderPaid' | 'refundSucceeded' | 'refundFailed';
+
+/**
+ * What each kind of mail says; any of them may be replaced by one's own. A template gets amounts as people read them and
+ * IDs as they came, and must give the same content for the same facts: it runs once per mail. What it puts into HTML it
+ * has to escape, and line breaks in a subject are taken out.
+ */
+export interface EmailTemplates {
+  readonly orderPaid: (facts: OrderPaid) => MailContent;
+  readonly refundSucceeded: (facts: RefundMail) => MailContent;
+  readonly refundFailed: (facts: RefundMail) => MailContent;
+}
 
 export interface EmailOptions {
   readonly transport: MailTransport;
   /** `shop@example.com` or `The Shop <shop@example.com>`. */
   readonly from: string;
   readonly policies: Readonly<Record<EmailKind, EmailPolicy>>;
+  /** One's own templates in the place of the built-in ones. */
+  readonly templates?: Partial<EmailTemplates>;
   /** How long attempts are repeated, in milliseconds since the first. */
   readonly giveUpAfterMs: number;
 }
 
-const emailParams = z.object({
-  template: z.enum(['order_paid']),
+const facts = {
   // Checked as an address only when the mail is made: a bad one must not undo the payment that it would report.
   to: z.string(),
   orderId: z.string().min(1),
   amountMinor: z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative()]),
   currency: z.string().regex(/^[a-z]{3}$/),
-});
+};
+const refundId = z.string().min(1);
+
+const emailParams = z.discriminatedUnion('template', [
+  z.object({ template: z.literal('order_paid'), ...facts }),
+  z.object({ template: z.literal('refund_succeeded'), refundId, ...facts }),
+  z.object({ template: z.literal('refund_failed'), refundId, ...facts }),
+]);
 
 /** What a handler gives for an operation of kind `email`. */
 export type EmailParams = z.infer<typeof emailParams>;
 
-interface Template {
-  readonly kind: EmailKind;
-  readonly render: (params: EmailParams, amount: string) => MailContent;
-}
-
-const TEMPLATES: Readonly<Record<EmailParams['template'], Template>> = {
-  order_paid: { kind: 'orderPaid', render: ({ orderId }, amount) => orderPaid({ orderId, amount }) },
+const KINDS: Readonly<Record<EmailParams['template'], EmailKind>> = {
+  order_paid: 'orderPaid',
+  refund_succeeded: 'refundSucceeded',
+  refund_failed: 'refundFailed',
 };
+
+const BUILT_IN: EmailTemplates = { orderPaid, refundSucceeded, refundFailed };
 
 /** There can be no such mail, however often it is tried. */
 class MailRefusedError extends Error {
@@ -71,12 +90,13 @@ class MailRefusedError extends Error {
 export function emailOperation(options: EmailOptions): AnyOperationDefinition {
   const { transport, policies, giveUpAfterMs } = options;
   const from = parseMailbox(options.from);
-  const policyOf = (params: EmailParams): EmailPolicy => policies[TEMPLATES[params.template].kind];
+  const templates = { ...BUILT_IN, ...options.templates };
+  const policyOf = (params: EmailParams): EmailPolicy => policies[KINDS[params.template]];
   return defineOperation<EmailParams>({
     kind: 'email',
     params: emailParams,
     enabled: (params) => policyOf(params) !== 'off',
-    prepare: (context) => prepare(context, from),
+    prepare: (context) => prepare(context, from, templates),
     perform: async ({ message, params, signal }) => {
       if (message === null) return { kind: 'park', code: 'message_missing' };
       return answerTo(await transport.send({ from: from.address, to: params.to, bytes: message.bytes, signal }));
@@ -87,15 +107,35 @@ export function emailOperation(options: EmailOptions): AnyOperationDefinition {
   });
 }
 
-async function prepare(context: OperationContext<EmailParams>, from: Mailbox): Promise<PreparedMessage> {
+async function prepare(
+  context: OperationContext<EmailParams>,
+  from: Mailbox,
+  templates: EmailTemplates,
+): Promise<PreparedMessage> {
   const { operationKey, params, createdAt } = context;
   if (!isPlainAddress(params.to)) throw new MailRefusedError('invalid_recipient');
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
   const messageId = `${createHash('sha256').update(operationKey).digest('hex').slice(0, 40)}@${domain}`;
-  const amount = formatMinor(BigInt(params.amountMinor), params.currency);
-  const content = TEMPLATES[params.template].render(params, amount);
+  const content = render(params, templates);
   const bytes = await buildMessage({ from, to: params.to, content, date: createdAt, messageId });
   return { bytes, messageId: `<${messageId}>` };
+}
+
+function render(params: EmailParams, templates: EmailTemplates): MailContent {
+  const { orderId } = params;
+  const amount = formatMinor(BigInt(params.amountMinor), params.currency);
+  const content = ((): MailContent => {
+    switch (params.template) {
+      case 'order_paid':
+        return templates.orderPaid({ orderId, amount });
+      case 'refund_succeeded':
+        return templates.refundSucceeded({ orderId, amount, refundId: params.refundId });
+      case 'refund_failed':
+        return templates.refundFailed({ orderId, amount, refundId: params.refundId });
+    }
+  })();
+  // Whoever wrote the template: a subject is one line, and one of our own headers at that.
+  return { ...content, subject: visible(content.subject) };
 }
 
 /** The transport answers instead of throwing, so what arrives here is a refusal of our own or a fault of this code. */

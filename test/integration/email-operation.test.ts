@@ -47,7 +47,7 @@ function email(policy: EmailPolicy, url = sink.url): AnyOperationDefinition {
   return emailOperation({
     transport: createSmtpTransport(url),
     from: 'The Shop <shop@shop.example>',
-    policies: { orderPaid: policy },
+    policies: { orderPaid: policy, refundSucceeded: policy, refundFailed: policy },
     giveUpAfterMs: 72 * HOUR_MS,
   });
 }

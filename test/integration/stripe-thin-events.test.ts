@@ -156,10 +156,18 @@ describe('asking Stripe for an object', () => {
     server = createServer((req, res) => {
       requests.push(req);
       res.setHeader('Content-Type', 'application/json');
-      res.end(JSON.stringify({ id: 'found', object: 'refund' }));
+      res.end(JSON.stringify(answerTo(req)));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
+
+  /** One refund, or the list of a payment's in two pages. */
+  function answerTo({ url = '' }: IncomingMessage): unknown {
+    if (!url.startsWith('/v1/refunds?')) return { id: 'found', object: 'refund' };
+    const isSecondPage = new URL(url, 'http://stripe').searchParams.get('starting_after') === 're_1';
+    const data = [{ id: isSecondPage ? 're_2' : 're_1', object: 'refund' }];
+    return { object: 'list', data, has_more: !isSecondPage, url: '/v1/refunds' };
+  }
 
   afterEach(async () => {
     server.closeAllConnections();
@@ -183,5 +191,29 @@ describe('asking Stripe for an object', () => {
     expect(requests.map(({ url }) => url)).toEqual(['/v1/refunds/..%2Fv1%2Fx%3Fy']);
     expect(requests[0]?.headers['stripe-account']).toBe(account);
     expect(requests[0]?.headers['stripe-context']).toBe(context);
+  });
+
+  it('lists all refunds of a payment, page by page', async () => {
+    const { port } = server.address() as AddressInfo;
+    const fetcher = createStripeFetcher({
+      apiKey: 'sk_test_1',
+      apiBase: `http://127.0.0.1:${port}`,
+      ownAccount: 'acct_1',
+    });
+    expect(await fetcher('stripe:acct_9:live', { type: 'refunds_of_payment', id: 'pi_1' })).toEqual({
+      kind: 'found',
+      object: {
+        object: 'list',
+        data: [
+          { id: 're_1', object: 'refund' },
+          { id: 're_2', object: 'refund' },
+        ],
+      },
+    });
+    expect(requests.map(({ url }) => url)).toEqual([
+      '/v1/refunds?payment_intent=pi_1&limit=100',
+      '/v1/refunds?payment_intent=pi_1&limit=100&starting_after=re_1',
+    ]);
+    expect(requests.map(({ headers }) => headers['stripe-account'])).toEqual(['acct_9', 'acct_9']);
   });
 });

@@ -21,17 +21,15 @@ export interface ApplyBenchOptions {
   readonly orders?: Partial<OrdersOptions>;
   readonly fetch?: (reference: FetchReference) => FetchedObject;
   readonly modeOf?: (kind: string) => EffectMode;
-  /** 0: what has to wait is looked up at once and then quarantined. */
-  readonly horizonMs?: number;
 }
 
 export interface ApplyBench {
   readonly database: TestDatabase;
-  store(event: { readonly id: string; readonly type: string }): Promise<void>;
+  readonly store: (event: { readonly id: string; readonly type: string }) => Promise<void>;
   /** One run of the apply step. */
-  apply(eventId: string): Promise<ApplyEventResult>;
+  readonly apply: (eventId: string) => Promise<ApplyEventResult>;
   /** As a worker whose patience is at an end would run it. */
-  applyAtHorizon(eventId: string): Promise<ApplyEventResult>;
+  readonly applyAtHorizon: (eventId: string) => Promise<ApplyEventResult>;
   close(): Promise<void>;
 }
 

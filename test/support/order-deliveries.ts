@@ -67,7 +67,7 @@ export async function deliverInOrder(bench: ApplyBench, events: readonly Deliver
   return results.map(inShort);
 }
 
-export function inShort(result: ApplyEventResult): string {
+function inShort(result: ApplyEventResult): string {
   switch (result.kind) {
     case 'done':
       return result.outcome;

@@ -175,7 +175,12 @@ describe('what a role must have', () => {
     expect(problems('receiver', without('SMTP_URL', 'EMAIL_FROM'))).toEqual([]);
     expect(problems('tool', without('SMTP_URL', 'EMAIL_FROM'))).toEqual([]);
     expect(problems('worker', without('SMTP_URL', 'EMAIL_FROM'), '    handlers: none\n')).toEqual([]);
-    expect(problems('worker', without('SMTP_URL', 'EMAIL_FROM'), 'email: { orderPaid: off }\n')).toEqual([]);
+    const mails = (policies: string): readonly string[] =>
+      problems('worker', without('SMTP_URL', 'EMAIL_FROM'), `email: { ${policies} }\n`).map(named);
+    expect(mails('orderPaid: off')).toEqual(['SMTP_URL', 'EMAIL_FROM']);
+    expect(mails('orderPaid: off, refundSucceeded: off')).toEqual([]);
+    expect(mails('orderPaid: off, refundSucceeded: off, merchant: a@b.example')).toEqual(['SMTP_URL', 'EMAIL_FROM']);
+    expect(mails('orderPaid: off, refundSucceeded: off, refundFailed: off, merchant: a@b.example')).toEqual([]);
     expect(problems('worker', without('SMTP_URL', 'EMAIL_FROM'), 'effects: { email: { mode: off } }\n')).toEqual([]);
   });
 

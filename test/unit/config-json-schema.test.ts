@@ -67,7 +67,8 @@ describe('oncehook.example.yaml', () => {
   });
 
   it('says nothing but defaults where it does not say "example"', () => {
-    const EXAMPLES = /^( {4}(account|mode|accounts|apiKey|ignore|activeFrom|response|rateLimit)|calendar): .*\n/gm;
+    const EXAMPLES =
+      /^(?: {4}(?:account|mode|accounts|apiKey|owns|ignore|activeFrom|response|rateLimit)| {2}merchant|calendar): .*\n/gm;
     const { file: _file, ...spelledOut } = loadText(EXAMPLE.replaceAll(EXAMPLES, ''), { env });
     const { file: _other, ...silent } = loadText(EXAMPLE.replace(/^sources:[\s\S]*/m, SOURCES_ONLY), { env });
     expect(JSON.parse(JSON.stringify(spelledOut))).toEqual(JSON.parse(JSON.stringify(silent)));

@@ -19,11 +19,7 @@ const env = {
 
 describe('what is not built yet', () => {
   it.each([
-    ['    owns: { metadata: { app: shop } }\n', 'sources.stripe.owns: is not built yet'],
     ['    shadow: true\n', 'sources.stripe.shadow: true is not built yet'],
-    ['orders: { latePayment: quarantine }\n', "orders.latePayment: only 'refund' is built yet"],
-    ['orders: { secondPayment: quarantine }\n', "orders.secondPayment: only 'refund' is built yet"],
-    ['orders: { overpaid: refund }\n', "orders.overpaid: only 'quarantine' is built yet"],
     ['effects: { refund: { mode: auto } }\n', "effects.refund.mode: only 'propose' is built yet"],
     ['effects: { refund: { mode: off } }\n', "effects.refund.mode: only 'propose' is built yet"],
     ['effects: { refund: { maxAmountMinor: 5 } }\n', 'effects.refund.maxAmountMinor: only 100000 is built yet'],
@@ -74,9 +70,6 @@ effects: { refund: { mode: propose, maxAmountMinor: 100000, perHour: 50 }, email
   });
 
   it.each([
-    ['email: { refundSucceeded: hold }\n', 'email.refundSucceeded: has no effect yet: no refund mail is sent'],
-    ['email: { refundFailed: off }\n', 'email.refundFailed: has no effect yet: no refund mail is sent'],
-    ['email: { merchant: owner@example.com }\n', 'email.merchant: has no effect yet: no mail to the merchant is sent'],
     ['retention: { payload: 30d }\n', 'retention.payload: has no effect yet: nothing is deleted'],
     ['retention: { inbox: 60d, payload: 0d }\n', 'retention.inbox: has no effect yet: nothing is deleted'],
   ])('is warned of where it is merely without effect: %j', (lines, says) => {

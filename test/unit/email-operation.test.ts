@@ -1,29 +1,34 @@
 import { describe, expect, test } from 'vitest';
 import type { OperationContext } from '../../src/index.js';
-import { emailOperation, type EmailParams, type EmailPolicy } from '../../src/providers/email.js';
+import { emailOperation, type EmailParams, type EmailPolicy, type EmailTemplates } from '../../src/providers/email.js';
 import type { Mail, MailResult } from '../../src/providers/smtp-transport.js';
 import { parseParams } from '../../src/operations/parse-params.js';
 import { isEnabled, prepareOnce, rulesOf } from '../../src/operations/ask-definition.js';
 import { startDeadline } from '../../src/operations/deadline.js';
 
-const PARAMS: EmailParams = {
+const PARAMS = {
   template: 'order_paid',
   to: 'ada@example.com',
   orderId: 'o1',
   amountMinor: '4200',
   currency: 'usd',
-};
+} satisfies EmailParams;
 
-function email(policy: EmailPolicy = 'resend', send?: (mail: Mail) => Promise<MailResult>) {
+function email(
+  policy: EmailPolicy = 'resend',
+  send?: (mail: Mail) => Promise<MailResult>,
+  templates: Partial<EmailTemplates> = {},
+) {
   return emailOperation({
     transport: { send: send ?? (() => Promise.resolve({ kind: 'accepted' })) },
     from: 'The Shop <shop@shop.example>',
-    policies: { orderPaid: policy },
+    policies: { orderPaid: policy, refundSucceeded: policy, refundFailed: policy },
+    templates,
     giveUpAfterMs: 1_000,
   });
 }
 
-function contextOf(params: Partial<EmailParams> = {}): OperationContext<unknown> {
+function contextOf(params: Readonly<Record<string, unknown>> = {}): OperationContext<unknown> {
   return {
     operationKey: 'email:order-paid:t1:o1',
     idempotencyKey: 'oncehook:00:1',
@@ -33,9 +38,12 @@ function contextOf(params: Partial<EmailParams> = {}): OperationContext<unknown>
   };
 }
 
-async function prepared(params: Partial<EmailParams> = {}): Promise<{ bytes: Buffer; messageId: string }> {
+async function prepared(
+  params: Readonly<Record<string, unknown>> = {},
+  definition = email(),
+): Promise<{ bytes: Buffer; messageId: string }> {
   const deadline = startDeadline(5_000, 0);
-  const message = await prepareOnce(email(), contextOf(params), deadline).finally(deadline.release);
+  const message = await prepareOnce(definition, contextOf(params), deadline).finally(deadline.release);
   if (message === null || !('bytes' in message)) throw new Error(`not prepared: ${JSON.stringify(message)}`);
   return message;
 }
@@ -156,9 +164,55 @@ describe('an email', () => {
       emailOperation({
         transport: { send: () => Promise.resolve({ kind: 'accepted' }) },
         from: 'a@example.com, b@example.com',
-        policies: { orderPaid: 'hold' },
+        policies: { orderPaid: 'hold', refundSucceeded: 'hold', refundFailed: 'hold' },
         giveUpAfterMs: 1,
       }),
     ).toThrow(TypeError);
+  });
+});
+
+describe('mails about refunds', () => {
+  const refund = { refundId: 're_1', amountMinor: 1234, currency: 'kwd', orderId: 'o1' };
+  test.each([
+    ['refund_succeeded', 'Order o1: refund', 'We have refunded 1.234 KWD for order o1.'],
+    ['refund_failed', 'Order o1: a refund of 1.234 KWD failed', 'The refund re_1 of 1.234 KWD for order o1 failed'],
+  ])('%s says what happened, in text and HTML', async (template, subject, says) => {
+    const { bytes } = await prepared({ ...refund, template });
+    expect(headersOf(bytes)).toContain(`Subject: ${subject}`);
+    expect(bytes.toString().replaceAll('=\r\n', '').split(says)).toHaveLength(3);
+  });
+
+  test('need the refund they are about', async () => {
+    const params = { ...PARAMS, template: 'refund_failed' };
+    expect(await parseParams(email(), params)).toMatchObject({ kind: 'invalid' });
+    expect(await parseParams(email(), { ...params, refundId: 're_1' })).toMatchObject({ kind: 'ok' });
+  });
+
+  test('are switched by their own policies', () => {
+    const only = emailOperation({
+      transport: { send: () => Promise.resolve({ kind: 'accepted' }) },
+      from: 'shop@shop.example',
+      policies: { orderPaid: 'resend', refundSucceeded: 'off', refundFailed: 'hold' },
+      giveUpAfterMs: 1,
+    });
+    expect(only.enabled?.({ ...PARAMS, template: 'refund_succeeded' })).toBe(false);
+    expect(only.enabled?.({ ...PARAMS, template: 'refund_failed' })).toBe(true);
+  });
+});
+
+describe('a template of one’s own', () => {
+  test('replaces the built-in one, and cannot add a header', async () => {
+    const own = email('resend', undefined, {
+      orderPaid: ({ orderId, amount }) => ({
+        subject: `Merci\r\nBcc: eve@example.com ${orderId}`,
+        text: `Payé : ${amount}\n`,
+        html: `<p>Payé : ${amount}</p>`,
+      }),
+    });
+    const { bytes } = await prepared({}, own);
+    expect(headersOf(bytes).some((line) => line.startsWith('Bcc:'))).toBe(false);
+    expect(bytes.toString()).toContain('<p>Pay=C3=A9 : 42.00 USD</p>');
+    const refund = await prepared({ template: 'refund_succeeded', refundId: 're_1' }, own);
+    expect(refund.bytes.toString()).toContain('We have refunded 42.00 USD');
   });
 });

@@ -59,7 +59,7 @@ function decideStatus(
   return write(orderCase, known, news, superseded);
 }
 
-export function isFurther(status: DisputeStatus, than: DisputeStatus): boolean {
+function isFurther(status: DisputeStatus, than: DisputeStatus): boolean {
   return COURSE.indexOf(status) > COURSE.indexOf(than);
 }
 

@@ -72,7 +72,7 @@ export function decideRefundedCharge(
  * A refund stands on a payment that is known to have succeeded. One that comes before it waits a little, then the
  * provider's word on the payment is applied together with the refund.
  */
-export function onSettledPayment(
+function onSettledPayment(
   orderCase: OrderCase,
   paymentId: string,
   circumstances: Circumstances,
@@ -166,7 +166,7 @@ function settledAgain(orderCase: OrderCase, known: Refund, row: Refund): Decisio
 }
 
 /** Nothing leaves `failed` and `canceled`, and money that was given back can only come back. */
-export function mayBecome(from: RefundStatus, to: RefundStatus): boolean {
+function mayBecome(from: RefundStatus, to: RefundStatus): boolean {
   switch (from) {
     case 'pending':
     case 'requires_action':
