@@ -92,6 +92,13 @@ describe('succeeded P, A = N', () => {
   });
 });
 
+describe('succeeded P of an order that was canceled by hand after it was paid', () => {
+  it('again: duplicate; the money does not go back by itself', () => {
+    const given = { ...caseIn('paid'), order: order({ status: 'canceled', capturedMinor: TOTAL }) };
+    expect(decided(given, {})).toBe('duplicate canceled pi_1=bound/succeeded');
+  });
+});
+
 describe('succeeded P, A < N', () => {
   it.each(OPEN)('%s: underpaid', (status) => {
     expect(decided(caseIn(status), { receivedMinor: 4199 })).toBe('quarantine underpaid');

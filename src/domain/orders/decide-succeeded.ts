@@ -52,7 +52,9 @@ export function decideSucceeded(orderCase: OrderCase, fact: PaymentFact, circums
 /** What became of the payment is decided: it paid the order, or goes back. */
 function isSettled({ order }: OrderCase, { status, role }: Payment): boolean {
   if (status !== 'succeeded') return false;
-  return role === 'surplus' || role === 'late' || (role === 'bound' && isPaid(order.status));
+  if (role === 'surplus' || role === 'late') return true;
+  // Also of an order that somebody canceled by hand after it was paid: its money does not go back by itself.
+  return role === 'bound' && (isPaid(order.status) || order.capturedMinor > 0);
 }
 
 /** The same success again, under whatever event. Another amount is an older fact or a contradiction. */
