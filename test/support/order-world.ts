@@ -1,7 +1,7 @@
 import type { Circumstances, Decision } from '../../src/domain/orders/decision.js';
 import { decide, type Located } from '../../src/domain/orders/decide.js';
 import type { Fact, Looks } from '../../src/domain/orders/facts.js';
-import type { OrderCase } from '../../src/domain/orders/order-case.js';
+import { isActive, type OrderCase } from '../../src/domain/orders/order-case.js';
 import type { FetchReference, PlannedOperation } from '../../src/domain/outcome.js';
 import { looksOf } from '../../src/handlers/orders/look-at-fetched.js';
 import { FACT_TYPES, readFact } from '../../src/handlers/orders/read-fact.js';
@@ -67,6 +67,7 @@ export class OrderWorld {
       this.done.add(event.id);
       if (decision.kind === 'ignore') return 'ignored';
       this.orderCase = decision.next;
+      this.checkRefunds(event);
       for (const operation of decision.operations) this.plan(operation);
       return decision.outcome;
     }
@@ -78,6 +79,15 @@ export class OrderWorld {
     this.quarantined.push(`${event.type}: ${reason}`);
     if (keep !== null) this.orderCase = keep;
     return `quarantined:${reason}`;
+  }
+
+  /** At every moment, not only in the end. */
+  private checkRefunds({ type }: HistoryEvent): void {
+    for (const { paymentId, capturedMinor } of this.orderCase.payments) {
+      const active = this.orderCase.refunds.filter((refund) => refund.paymentId === paymentId && isActive(refund));
+      const refunded = active.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+      if (refunded > capturedMinor) throw new Error(`${type} refunds ${refunded} of ${capturedMinor}`);
+    }
   }
 
   private plan(operation: PlannedOperation): void {
