@@ -285,8 +285,8 @@ declare
   v_stored  oncehook.operations%rowtype;
   v_left    bigint;
 begin
-  if p_request_id is null or length(p_request_id) not between 1 and 255 then
-    raise exception 'A refund needs a request_id of 1 to 255 characters'
+  if p_request_id is null or octet_length(p_request_id) not between 1 and 255 then
+    raise exception 'A refund needs a request_id of 1 to 255 bytes'
       using errcode = 'invalid_parameter_value',
             hint = 'Use an ID of your own that is the same whenever you ask for the same refund.';
   end if;

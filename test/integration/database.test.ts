@@ -43,6 +43,7 @@ describe('migrations', () => {
       '0003_orders',
       '0004_senders',
       '0005_ledger_calendar',
+      '0006_money',
     ]);
     expect(await migrate({ url, log })).toMatchObject({ applied: [] });
   });

@@ -144,7 +144,8 @@ describe('a payment before its order', () => {
     const { eventId } = await start(paymentEvent(order));
     await untilStatus(eventId, 'quarantined');
     const handle = core.handle(eventId);
-    expect(await handle.query('status')).toMatchObject({ status: 'quarantined', reason: 'unknown_order' });
+    // The row is committed a moment before the run hears of it.
+    await expect.poll(() => handle.query('status')).toMatchObject({ status: 'quarantined', reason: 'unknown_order' });
 
     await handle.signal('replay', { by: 'ana', reason: 'still missing' });
     await until('the replay waits anew', async () => (await row(eventId)).status === 'pending');
