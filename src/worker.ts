@@ -8,7 +8,8 @@ import type { WaitPolicy } from './domain/wait-schedule.js';
 import type { Logger } from './observability/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { findOperationsOfEvent } from './operations/find-operations.js';
-import { planOperations, type EffectMode } from './operations/plan-operations.js';
+import type { Brake } from './operations/brake.js';
+import { planOperations } from './operations/plan-operations.js';
 import { createOperationRegistry } from './operations/registry.js';
 import { sha256Hex } from './sha256.js';
 
@@ -16,7 +17,8 @@ export interface WorkerActivitiesOptions {
   readonly pool: Pool;
   readonly sources: ReadonlyMap<string, ApplySource>;
   readonly operations: readonly AnyOperationDefinition[];
-  readonly modeOf: (kind: string) => EffectMode;
+  /** How far operations of a kind go without an operator. */
+  readonly brakeOf: (kind: string) => Brake;
   readonly wait: WaitPolicy;
   readonly searchAttributes: () => boolean;
   readonly checkpoints: CheckpointHook;
@@ -26,7 +28,7 @@ export interface WorkerActivitiesOptions {
 
 /** Builds all activities of a worker from what it is given; nothing of it is global. */
 export function createWorkerActivities(options: WorkerActivitiesOptions): Activities {
-  const { pool, sources, wait, modeOf, searchAttributes, checkpoints, log, metrics } = options;
+  const { pool, sources, wait, brakeOf, searchAttributes, checkpoints, log, metrics } = options;
   const registry = createOperationRegistry(options.operations);
   return createActivities({
     pool,
@@ -37,8 +39,15 @@ export function createWorkerActivities(options: WorkerActivitiesOptions): Activi
     log,
     metrics,
     plan: (tx, event, tenant, operations) =>
-      planOperations(tx, { tenant, event, operations, registry, modeOf, sha256Hex }),
+      planOperations(tx, {
+        tenant,
+        event,
+        operations,
+        registry,
+        modeOf: (kind) => brakeOf(kind).mode,
+        sha256Hex,
+      }),
     operationsOf: findOperationsOfEvent,
-    performOperation: createPerformOperation({ pool, registry, checkpoints, metrics, log }),
+    performOperation: createPerformOperation({ pool, registry, brakeOf, checkpoints, metrics, log }),
   });
 }

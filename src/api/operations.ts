@@ -42,6 +42,8 @@ export interface OperationAttempt<Params> extends OperationContext<Params> {
 export interface OperationLook<Params> extends OperationContext<Params> {
   /** When the first attempt went out; `null` when none is known to have. */
   readonly firstSentAt: Date | null;
+  /** Whether an attempt may have had its effect, or may still have it, without anybody knowing. */
+  readonly inDoubt: boolean;
   /** Aborted when the look has taken too long (about 4 s). */
   readonly signal: AbortSignal;
 }
@@ -56,6 +58,8 @@ export interface PreparedMessage {
  * - `confirmed`: the other side did it. `refused`: it definitely said no, for good.
  * - `notSent`: this attempt definitely had no effect; worth another, not before `retryAfterMs`. `configuration` marks
  *   what only an operator can mend (a rejected password, TLS that does not come up): logged as an error each time.
+ *   `pause` says that nothing can be sent for the account at all (a rejected key): every operation with the same `scope`
+ *   in its parameters is paused until an operator lifts that.
  * - `unknown`: it may or may not have had its effect. `park`: only a human can decide.
  * `code` is a short machine code in lower snake case, `reference` the other side's ID of what it did, at most 255
  * printable ASCII characters; the other side's text must be in neither, and what has another form is not kept.
@@ -68,15 +72,21 @@ export type OperationAnswer =
       readonly code: string;
       readonly retryAfterMs?: number;
       readonly configuration?: boolean;
+      readonly pause?: boolean;
     }
-  | { readonly kind: 'unknown'; readonly code: string }
+  | { readonly kind: 'unknown'; readonly code: string; readonly retryAfterMs?: number }
   | { readonly kind: 'park'; readonly code: string };
 
-/** What looking at the other side showed. `absent` is only said by a provider that reads its own writes. */
+/**
+ * What looking at the other side showed. `absent` is only said by a provider that reads its own writes. `refused`: the
+ * effect is not there and never will be, whatever was sent. `unknown`: it could not be asked; `configuration` and
+ * `pause` as in an answer, the first alarmed once.
+ */
 export type ReconcileAnswer =
   | { readonly kind: 'found'; readonly reference?: string }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly code: string }
+  | { readonly kind: 'refused'; readonly code: string }
+  | { readonly kind: 'unknown'; readonly code: string; readonly configuration?: boolean; readonly pause?: boolean }
   | { readonly kind: 'park'; readonly code: string };
 
 /**
@@ -93,6 +103,11 @@ export interface OperationDefinition<Params> {
   readonly kind: string;
   /** Checks the parameters as JSON gives them back, when the operation is planned and before every attempt. */
   readonly params: ParamsSchema<Params>;
+  /**
+   * The amount that the effect moves, in the smallest unit of its currency, for the kind's cap per operation; leave out
+   * for kinds that move none. What has no amount under a cap waits for approval.
+   */
+  readonly amountMinor?: (params: Params) => number | bigint;
   /** `false` switches an effect off: it is not planned, and one that was planned before is refused. */
   readonly enabled?: (params: Params) => boolean;
   /**

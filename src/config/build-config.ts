@@ -61,13 +61,24 @@ function buildEmail(email: NonNullable<CheckedDocument['email']>, merchant: stri
   };
 }
 
-function buildEffects({ refund, email }: NonNullable<CheckedDocument['effects']>): EffectsConfig {
+function buildEffects(effects: NonNullable<CheckedDocument['effects']>): EffectsConfig {
+  const { refund, email, cancel_payment_intent: cancel, ...own } = effects;
   return {
     refund: {
       mode: refund?.mode ?? DEFAULTS.effects.refund.mode,
       maxAmountMinor: refund?.maxAmountMinor ?? DEFAULTS.effects.refund.maxAmountMinor,
       perHour: refund?.perHour ?? DEFAULTS.effects.refund.perHour,
     },
+    cancel_payment_intent: {
+      mode: cancel?.mode ?? DEFAULTS.effects.cancel_payment_intent.mode,
+      perHour: cancel?.perHour ?? null,
+    },
     email: { mode: email?.mode ?? DEFAULTS.effects.email.mode, perHour: email?.perHour ?? null },
+    own: Object.fromEntries(
+      Object.entries(own).map(([kind, { mode = 'auto', maxAmountMinor = null, perHour = null }]) => [
+        kind,
+        { mode, maxAmountMinor, perHour },
+      ]),
+    ),
   };
 }

@@ -159,7 +159,17 @@ export interface EffectsConfig {
     readonly maxAmountMinor: number;
     readonly perHour: number;
   };
+  readonly cancel_payment_intent: { readonly mode: EffectModeConfig; readonly perHour: number | null };
   readonly email: { readonly mode: EffectModeConfig; readonly perHour: number | null };
+  /** An application's own kinds of operations, by name. */
+  readonly own: Readonly<Record<string, OwnEffectConfig>>;
+}
+
+export interface OwnEffectConfig {
+  readonly mode: EffectModeConfig;
+  /** `null` for no cap; so for `perHour`. */
+  readonly maxAmountMinor: number | null;
+  readonly perHour: number | null;
 }
 
 /** At least once, at most once, or no mail. */

@@ -28,6 +28,7 @@ export const DEFAULTS = {
   },
   effects: {
     refund: { mode: 'propose', maxAmountMinor: 100_000, perHour: 50 },
+    cancel_payment_intent: { mode: 'auto' },
     email: { mode: 'auto' },
   },
   email: { orderPaid: 'resend', refundSucceeded: 'resend', refundFailed: 'resend', giveUpAfter: '3d' },

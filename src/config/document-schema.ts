@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEFAULTS } from './defaults.js';
+import { nearName } from './near-name.js';
 import { anyDuration, duration, positiveInteger, reference, saying, sourceName } from './field-schemas.js';
 import { sourceSchema } from './source-schemas.js';
 
@@ -29,7 +30,27 @@ const ordersSchema = z.strictObject({
 const effectMode = z.enum(['auto', 'propose', 'off']);
 const perHour = positiveInteger.optional();
 
-const effectsSchema = z.strictObject({
+const brake = (mode: 'auto' | 'propose', noun: string) =>
+  z.strictObject({
+    mode: effectMode.optional().meta({ default: mode }),
+    perHour: perHour.meta({ description: `Above it ${noun} wait for approval.` }),
+  });
+
+const ownEffect = z.strictObject(
+  {
+    mode: effectMode.optional().meta({ default: 'auto' }),
+    maxAmountMinor: positiveInteger.optional().meta({
+      description: 'A larger one waits for approval; in the smallest unit of its currency.',
+    }),
+    perHour: perHour.meta({ description: 'Above it they wait for approval.' }),
+  },
+  {
+    error: ({ code }) =>
+      code === 'invalid_type' ? 'unknown key; a kind of your own would have a map of settings' : undefined,
+  },
+);
+
+const effectsShape = {
   refund: z
     .strictObject({
       mode: effectMode.optional().meta({ default: DEFAULTS.effects.refund.mode }),
@@ -43,13 +64,28 @@ const effectsSchema = z.strictObject({
       }),
     })
     .optional(),
-  email: z
-    .strictObject({
-      mode: effectMode.optional().meta({ default: DEFAULTS.effects.email.mode }),
-      perHour: perHour.meta({ description: 'Above it mails wait for approval.' }),
-    })
-    .optional(),
-});
+  cancel_payment_intent: brake(DEFAULTS.effects.cancel_payment_intent.mode, 'cancellations').optional(),
+  email: brake(DEFAULTS.effects.email.mode, 'mails').optional(),
+};
+
+/** Any other key names a kind of an application's own, unless it looks like a slip; workers know which there are. */
+const effectsSchema = z
+  .object(effectsShape)
+  .catchall(ownEffect)
+  .superRefine((effects, context) => {
+    for (const key of Object.keys(effects)) {
+      const message = ownKindFault(key);
+      if (message !== undefined) context.addIssue({ code: 'custom', path: [key], message });
+    }
+  });
+
+function ownKindFault(key: string): string | undefined {
+  const known = Object.keys(effectsShape);
+  if (known.includes(key)) return undefined;
+  const near = nearName(key, known);
+  if (near !== undefined) return `unknown key; did you mean ${near}?`;
+  return /^[a-z][a-z0-9_]{0,62}$/.test(key) ? undefined : 'unknown key; a kind of effect is lower snake case';
+}
 
 /** Which promise a kind of mail makes when an answer is lost: at least once, at most once, or no mail. */
 const mailPolicy = z.enum(['resend', 'hold', 'off']);

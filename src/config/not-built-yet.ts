@@ -16,11 +16,6 @@ export interface NotBuiltYet {
 /** Whoever builds one of these deletes its line. */
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
   values('sources.*.shadow', [true], 'false'),
-  onlyDefault('effects.refund.mode', DEFAULTS.effects.refund.mode),
-  onlyDefault('effects.refund.maxAmountMinor', DEFAULTS.effects.refund.maxAmountMinor),
-  onlyDefault('effects.refund.perHour', DEFAULTS.effects.refund.perHour),
-  values('effects.email.mode', ['propose'], 'auto, off'),
-  setting('effects.email.perHour'),
   noEffect('retention.payload', 'nothing is deleted'),
   noEffect('retention.inbox', 'nothing is deleted'),
 ];

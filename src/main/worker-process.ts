@@ -13,6 +13,9 @@ import { startSweepLoop } from '../maintenance/sweep-loop.js';
 import { emailOperation } from '../providers/email.js';
 import { httpOperation, type HttpTarget } from '../providers/http-operation.js';
 import { createSmtpTransport } from '../providers/smtp-transport.js';
+import { createStripeAccess } from '../providers/stripe-access.js';
+import { stripeCancelOperation } from '../providers/stripe-cancel.js';
+import { stripeRefundOperation } from '../providers/stripe-refund.js';
 import { createTemporalClient, loadTemporalSettings } from '../temporal/connect.js';
 import { createTemporalWorker, type RunningWorker } from '../temporal/create-worker.js';
 import { watchSearchAttributes } from '../temporal/watch-search-attributes.js';
@@ -21,9 +24,10 @@ import { createWorkflowStarts, isUnanswered } from '../temporal/workflow-starts.
 import { createWorkerActivities } from '../worker.js';
 import { startAdminServer } from './admin-server.js';
 import { untilDatabaseReady } from './database-gate.js';
+import { effectBrakes } from './effect-brakes.js';
 import type { ProcessContext } from './process-context.js';
 import { stopAll, untilAskedToStop, type Stoppable } from './shutdown.js';
-import { builtInHandlerSets, workerSources } from './worker-sources.js';
+import { builtInHandlerSets, stripeAccesses, workerSources } from './worker-sources.js';
 
 /** Activities at once, each with a connection of its own; the sweeper and the gate have the rest of the pool. */
 const MAX_ACTIVITIES = 16;
@@ -63,11 +67,15 @@ export async function runWorker({ config, env, log, checkpoints }: ProcessContex
   });
   const { client, close } = createTemporalClient(settings);
   const attributes = watchSearchAttributes(client, settings.namespace, log);
+  const operations = operationKinds(config);
   const activities = createWorkerActivities({
     pool,
     sources: workerSources(config, builtInHandlerSets(config)),
-    operations: operationKinds(config),
-    modeOf: (kind) => (kind === 'email' ? config.effects.email.mode : 'auto'),
+    operations,
+    brakeOf: effectBrakes(
+      config,
+      operations.map(({ kind }) => kind),
+    ),
     wait: {
       firstWaitMs: config.orders.firstWaitMs,
       maxWaitMs: config.orders.maxWaitMs,
@@ -154,7 +162,16 @@ async function runUntil(worker: RunningWorker, asked: Promise<void>): Promise<vo
 }
 
 function operationKinds(config: Config): readonly AnyOperationDefinition[] {
-  return [...mailKinds(config), httpOperation({ targets: httpTargets(config), giveUpAfterMs: HTTP_GIVE_UP_MS })];
+  const connect = createStripeAccess({
+    sources: stripeAccesses(config),
+    apiBase: config.environment.stripeApiBase,
+  });
+  return [
+    stripeRefundOperation(connect),
+    stripeCancelOperation(connect),
+    ...mailKinds(config),
+    httpOperation({ targets: httpTargets(config), giveUpAfterMs: HTTP_GIVE_UP_MS }),
+  ];
 }
 
 /** Under the names that the built-in handler sets use. */

@@ -5,7 +5,8 @@ import { ConfigError } from '../errors.js';
 import { calendarHandlers } from '../handlers/calendar/index.js';
 import { ledgerHandlers } from '../handlers/ledger/index.js';
 import { ordersHandlers, type OrdersOptions } from '../handlers/orders/index.js';
-import { accountOfScope, createStripeFetcher } from '../providers/stripe-objects.js';
+import { accountOfScope, type StripeSourceAccess } from '../providers/stripe-access.js';
+import { createStripeFetcher } from '../providers/stripe-objects.js';
 import { readThinEvent } from '../providers/stripe-thin-event.js';
 
 /** The sources of a configuration as a worker needs them: with their handlers, tenants and fetchers. */
@@ -39,6 +40,13 @@ function ordersOptions({ orders, email, sources }: Config): OrdersOptions {
       return source?.kind === 'stripe' ? (source.owns?.metadata ?? null) : null;
     },
   };
+}
+
+/** What Stripe's sources give to those who act in their name. */
+export function stripeAccesses({ sources }: Config): readonly StripeSourceAccess[] {
+  return [...sources.values()]
+    .filter((source) => source.kind === 'stripe')
+    .map(({ account, mode, accounts, apiKey }) => ({ account, mode, connected: accounts, apiKey }));
 }
 
 function workerSource(config: Config, source: SourceConfig, handlerSets: ReadonlyMap<string, HandlerSet>): ApplySource {

@@ -26,6 +26,8 @@ export interface Metrics {
   readonly quarantines: Counter<'source' | 'reason'>;
   /** Attempts of external effects by kind and what is known after them. */
   readonly operationAttempts: Counter<'kind' | 'answer'>;
+  /** What of external effects needs an operator now: `parked`, `account_paused`, `configuration`. Alarm on any. */
+  readonly operationAlarms: Counter<'kind' | 'alarm'>;
   readonly sweeperClaims: Counter<'what'>;
   /** Rows that the sweeper found due at its last look. */
   readonly sweeperDue: Gauge<'what'>;
@@ -116,6 +118,12 @@ export function createMetrics(registry: Registry = new Registry()): Metrics {
       name: 'oncehook_operation_attempts_total',
       help: 'Attempts of external effects by kind and what is known after them.',
       labelNames: ['kind', 'answer'],
+      registers,
+    }),
+    operationAlarms: new Counter({
+      name: 'oncehook_operation_alarms_total',
+      help: 'External effects that an operator has to look after: parked, account_paused, configuration.',
+      labelNames: ['kind', 'alarm'],
       registers,
     }),
     sweeperClaims: new Counter({

@@ -78,6 +78,15 @@ export function rulesOf(definition: AnyOperationDefinition, params: unknown): Op
   return { policy: isPolicy(policy) ? policy : 'hold', keyTtlMs, giveUpAfterMs };
 }
 
+/** What the effect moves, in minor units; `null` when the kind does not say, or nothing that could be an amount. */
+export function amountOf(definition: AnyOperationDefinition, params: unknown): bigint | null {
+  const amount = quietly(() => {
+    const stated = definition.amountMinor?.(params);
+    return stated === undefined ? undefined : BigInt(stated);
+  });
+  return amount === undefined || amount < 0n ? null : amount;
+}
+
 /** Only a definition that clearly says so is off. */
 export function isEnabled(definition: AnyOperationDefinition, params: unknown): boolean {
   return quietly(() => definition.enabled?.(params)) !== false;
@@ -103,8 +112,9 @@ function checkedAnswer(value: unknown): OperationAnswer {
       return { kind: 'confirmed', ...checkedReference(answer.reference) };
     case 'notSent':
       return { ...answer, kind: 'notSent', code: checkedCode(answer.code) };
-    case 'refused':
     case 'unknown':
+      return { ...answer, kind: 'unknown', code: checkedCode(answer.code) };
+    case 'refused':
     case 'park':
       return { kind: answer.kind, code: checkedCode(answer.code) };
     default:
@@ -120,6 +130,8 @@ function checkedLook(value: unknown): ReconcileAnswer {
     case 'absent':
       return { kind: 'absent' };
     case 'unknown':
+      return { ...answer, kind: 'unknown', code: checkedCode(answer.code) };
+    case 'refused':
     case 'park':
       return { kind: answer.kind, code: checkedCode(answer.code) };
     default:

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { ProcessWebhookEventInput } from '../domain/event.js';
+import { pausedSql } from './pauses.js';
 
 /** A due operation and the workflow that carries it: its event's, or its own when `event` is null. */
 export interface DueOperation {
@@ -28,11 +29,7 @@ export async function claimDueOperations(
          from oncehook.operations candidate
         where status in ('planned', 'sending', 'unknown')
           and next_attempt_at <= now()
-          and not exists (
-                select
-                  from oncehook.operation_pauses pause
-                 where pause.kind = candidate.kind
-                   and pause.tenant_id in (candidate.tenant_id, '*'))
+          and not ${pausedSql('candidate')}
         order by next_attempt_at, operation_key
         limit $1
           for update skip locked

@@ -22,8 +22,10 @@ export type NextStep = DecidedStep | { readonly kind: 'look' };
 
 export interface StepFacts {
   readonly rules: OperationRules;
-  /** Whether the definition still makes this effect. */
+  /** Whether the definition and the configuration still make this effect. */
   readonly enabled: boolean;
+  /** Why an operator has to approve it first, as a code; `null` when nobody has to. */
+  readonly heldBack: string | null;
   /** An attempt that began more recently than this, in milliseconds, may still be alive. */
   readonly leaseMs: number;
 }
@@ -41,13 +43,14 @@ const KEY_TRUST_SHARE = 5 / 6;
 const LATE_EFFECT_MS = 3_600_000;
 
 /** What a run does with an operation that is `planned`, `sending` or `unknown`. Pure. */
-export function nextStep(row: OperationRow, { rules, enabled, leaseMs }: StepFacts): NextStep {
+export function nextStep(row: OperationRow, { rules, enabled, heldBack, leaseMs }: StepFacts): NextStep {
   const sinceLastSentMs = row.sinceLastSentMs ?? Infinity;
   if (row.status === 'sending' && sinceLastSentMs < leaseMs) {
     // An earlier attempt may be at work: a second one beside it could only add doubt.
     return { kind: 'again', delayMs: Math.ceil(leaseMs - sinceLastSentMs) };
   }
   if (!enabled) return move(mayHaveHappened(row) ? parkAsUnknown(row) : stopped('refused', 'switched_off'));
+  if (heldBack !== null) return move(stopped('proposed', heldBack));
   if (row.paused) return { kind: 'again', delayMs: PAUSED_LOOK_MS };
   switch (rules.policy) {
     case 'hold':

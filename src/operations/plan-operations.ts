@@ -3,11 +3,9 @@ import type { EventKey, Sha256Hex } from '../domain/event.js';
 import { idempotencyKey, type OperationStatus } from '../domain/operation.js';
 import type { OperationSummary, PlannedOperation } from '../domain/outcome.js';
 import { HandlerDefectError } from '../errors.js';
+import type { EffectMode } from './brake.js';
 import { parseParams } from './parse-params.js';
 import type { OperationRegistry } from './registry.js';
-
-/** What configuration says of a kind: made by the run itself, after an operator's approval, or not at all. */
-export type EffectMode = 'auto' | 'propose' | 'off';
 
 export interface PlanInput {
   readonly tenant: string;

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { OperationStatus } from '../domain/operation.js';
+import { pausedSql } from './pauses.js';
 
 /** An operation as an attempt finds it. All ages are by the database's clock. */
 export interface OperationRow {
@@ -18,8 +19,12 @@ export interface OperationRow {
   readonly firstSentAt: Date | null;
   readonly sinceFirstSentMs: number | null;
   readonly sinceLastSentMs: number | null;
-  /** Whether an operator holds operations of this kind and tenant back. */
+  /** Whether a pause of its kind, tenant or scope holds it back. */
   readonly paused: boolean;
+  /** Whether an operator let it through the brakes of its kind. */
+  readonly approved: boolean;
+  /** What its parameters name as the account it is made in; `null` when they name none. */
+  readonly scope: string | null;
 }
 
 /** One operation by its key; `undefined` when there is none. Takes no lock: `beginAttempt` checks what was seen. */
@@ -42,11 +47,9 @@ export async function readOperation(
             first_sent_at as "firstSentAt",
             extract(epoch from now() - first_sent_at)::float8 * 1000 as "sinceFirstSentMs",
             extract(epoch from now() - last_sent_at)::float8 * 1000 as "sinceLastSentMs",
-            exists (
-              select
-                from oncehook.operation_pauses pause
-               where pause.kind = operations.kind
-                 and pause.tenant_id in (operations.tenant_id, '*')) as paused
+            approved_at is not null as approved,
+            params->>'scope' as scope,
+            ${pausedSql('operations')} as paused
        from oncehook.operations
       where operation_key = $1`,
     [operationKey],

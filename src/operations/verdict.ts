@@ -52,7 +52,7 @@ export function verdictOf(answer: OperationAnswer, facts: AttemptFacts, rules: O
     case 'notSent':
       return afterNotSent(answer, facts, rules);
     case 'unknown':
-      return afterLostAnswer(answer.code, facts, rules);
+      return afterLostAnswer(answer, facts, rules);
   }
 }
 
@@ -60,7 +60,7 @@ export function confirmed(reference: string | null): Verdict {
   return { status: 'confirmed', code: null, reference, delayMs: 0, lostAnswers: 0 };
 }
 
-export function stopped(status: 'refused' | 'parked', code: string, lostAnswers: 0 | 1 = 0): Verdict {
+export function stopped(status: 'refused' | 'parked' | 'proposed', code: string, lostAnswers: 0 | 1 = 0): Verdict {
   return { status, code, reference: null, delayMs: 0, lostAnswers };
 }
 
@@ -113,11 +113,15 @@ function afterNotSent(
   return { status, code, reference: null, delayMs, lostAnswers: 0 };
 }
 
-function afterLostAnswer(code: string, facts: AttemptFacts, { policy, giveUpAfterMs }: OperationRules): Verdict {
+function afterLostAnswer(
+  { code, retryAfterMs }: Extract<OperationAnswer, { kind: 'unknown' }>,
+  facts: AttemptFacts,
+  { policy, giveUpAfterMs }: OperationRules,
+): Verdict {
   const round = facts.lostAnswers + 1;
   const isOver = facts.sinceFirstSentMs >= giveUpAfterMs || round >= MAX_LOST_ANSWERS;
   if (policy === 'hold' || (policy === 'resend' && isOver)) return stopped('parked', OUTCOME_UNKNOWN, 1);
-  const delayMs = retryDelayMs({ cause: 'answer_lost', round, spread: facts.spread });
+  const delayMs = retryDelayMs({ cause: 'answer_lost', round, spread: facts.spread, retryAfterMs });
   return stillUnknown(code, delayMs, 1);
 }
 

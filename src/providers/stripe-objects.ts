@@ -2,6 +2,7 @@ import Stripe from 'stripe';
 import type { FetchedObject } from '../api/handlers.js';
 import type { FetchReference } from '../domain/outcome.js';
 import { DeadlineError } from '../errors.js';
+import { accountOfScope, baseOf, inTheNameOf } from './stripe-access.js';
 
 export interface StripeFetcherOptions {
   /** Null when the source has no key: then nobody can be asked. */
@@ -68,28 +69,6 @@ const MAX_REFUNDS = 1_000;
 async function listRefunds(stripe: Stripe, id: string, request: Stripe.RequestOptions): Promise<unknown> {
   const pages = stripe.refunds.list({ payment_intent: id, limit: 100 }, request);
   return { object: 'list', data: await pages.autoPagingToArray({ limit: MAX_REFUNDS }) };
-}
-
-/** A path of accounts is a context, as organizations have; one account is a connected one. */
-function inTheNameOf(account: string, ownAccount: string): Stripe.RequestOptions {
-  if (account === ownAccount) return {};
-  return account.includes('/') ? { stripeContext: account } : { stripeAccount: account };
-}
-
-/** `stripe:{account}:{mode}`; the account may hold colons no more than Stripe's own do. */
-export function accountOfScope(scope: string): string {
-  return scope.split(':').slice(1, -1).join(':');
-}
-
-function baseOf(apiBase: string | null): Stripe.StripeConfig {
-  if (apiBase === null) return {};
-  const { protocol, hostname, port } = new URL(apiBase);
-  const secure = protocol === 'https:';
-  return {
-    protocol: secure ? 'https' : 'http',
-    host: hostname,
-    port: port === '' ? (secure ? 443 : 80) : Number(port),
-  };
 }
 
 async function withDeadline<Result>(work: Promise<Result>): Promise<Result> {

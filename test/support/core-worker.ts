@@ -13,6 +13,7 @@ import { ordersHandlers } from '../../src/handlers/orders/index.js';
 import { defineOperation, type FetchedObject, type HandlerSet } from '../../src/index.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
+import { NO_BRAKE } from '../../src/operations/brake.js';
 import { sha256Hex } from '../../src/sha256.js';
 import { readThinEvent } from '../../src/providers/stripe-thin-event.js';
 import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/workflow-starts.js';
@@ -77,7 +78,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
       ],
     ]),
     operations: ['email', 'refund', 'cancel_payment_intent'].map((kind) => countingEffect(kind, performed)),
-    modeOf: () => 'auto',
+    brakeOf: () => NO_BRAKE,
     wait: options.wait ?? SHORT_WAITS,
     searchAttributes: () => true,
     checkpoints: inertCheckpoints,

@@ -14,12 +14,8 @@ import type { PlannedOperation } from '../../src/domain/outcome.js';
 import type { AnyOperationDefinition } from '../../src/index.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
-import {
-  planOperations,
-  type EffectMode,
-  type PlanInput,
-  type PlanResult,
-} from '../../src/operations/plan-operations.js';
+import { planOperations, type PlanInput, type PlanResult } from '../../src/operations/plan-operations.js';
+import { NO_BRAKE, type Brake, type EffectMode } from '../../src/operations/brake.js';
 import { createOperationRegistry } from '../../src/operations/registry.js';
 import { openDatabase } from './database.js';
 
@@ -44,6 +40,8 @@ export interface StoredOperation {
 export interface PerformOptions {
   readonly definitions: readonly AnyOperationDefinition[];
   readonly checkpoints?: CheckpointHook;
+  /** Of every kind; none by default. */
+  readonly brake?: Partial<Brake>;
   readonly limits?: Partial<AttemptLimits>;
   /** Another pool than the bench's own, as another process would have. */
   readonly pool?: pg.Pool;
@@ -123,6 +121,7 @@ function performer(pool: pg.Pool, options: PerformOptions): PerformOperation {
   return createPerformOperation({
     pool: options.pool ?? pool,
     registry: createOperationRegistry(options.definitions),
+    brakeOf: () => ({ ...NO_BRAKE, ...options.brake }),
     checkpoints: options.checkpoints ?? (() => Promise.resolve()),
     metrics: createMetrics(new Registry()),
     log: createLogger('info', 'test', { write: (line) => void lines.push(line) }),

@@ -26,7 +26,9 @@ describe('a configuration that says little', () => {
       },
       effects: {
         refund: { mode: 'propose', maxAmountMinor: 100_000, perHour: 50 },
+        cancel_payment_intent: { mode: 'auto', perHour: null },
         email: { mode: 'auto', perHour: null },
+        own: {},
       },
       email: {
         orderPaid: 'resend',
@@ -94,7 +96,7 @@ describe('a configuration that says much', () => {
     maxBodyBytes: 2048
     rateLimit: { perSecond: 200 }
 orders: { unknownOrderHorizon: 30m, firstWait: 1s, maxWait: 5m }
-effects: { email: { mode: off } }
+effects: { refund: { mode: auto, perHour: 5 }, email: { mode: off }, notify_warehouse: { perHour: 9 } }
 email: { orderPaid: hold, giveUpAfter: 12h }
 maxBodyMemory: 4096
 dispatch: { startsPerSecond: 5 }
@@ -114,7 +116,11 @@ dispatch: { startsPerSecond: 5 }
     });
     expect(config).toMatchObject({
       orders: { unknownOrderHorizonMs: HOUR / 2, firstWaitMs: 1_000, maxWaitMs: 300_000 },
-      effects: { email: { mode: 'off' } },
+      effects: {
+        refund: { mode: 'auto', maxAmountMinor: 100_000, perHour: 5 },
+        email: { mode: 'off' },
+        own: { notify_warehouse: { mode: 'auto', maxAmountMinor: null, perHour: 9 } },
+      },
       email: { orderPaid: 'hold', giveUpAfterMs: DAY / 2 },
       maxBodyMemory: 4096,
       dispatch: { startsPerSecond: 5 },

@@ -20,15 +20,6 @@ const env = {
 describe('what is not built yet', () => {
   it.each([
     ['    shadow: true\n', 'sources.stripe.shadow: true is not built yet'],
-    ['effects: { refund: { mode: auto } }\n', "effects.refund.mode: only 'propose' is built yet"],
-    ['effects: { refund: { mode: off } }\n', "effects.refund.mode: only 'propose' is built yet"],
-    ['effects: { refund: { maxAmountMinor: 5 } }\n', 'effects.refund.maxAmountMinor: only 100000 is built yet'],
-    ['effects: { refund: { perHour: 5 } }\n', 'effects.refund.perHour: only 50 is built yet'],
-    [
-      'effects: { email: { mode: propose } }\n',
-      "effects.email.mode: 'propose' is not built yet; this version has: auto, off",
-    ],
-    ['effects: { email: { perHour: 5 } }\n', 'effects.email.perHour: is not built yet'],
   ])('is refused by its name: %j', (lines, says) => {
     const problems = problemsOf(() => loadText(GOOD_FILE + lines, { env }));
     expect(problems).toHaveLength(1);

@@ -24,6 +24,8 @@ const PLANNED: OperationRow = {
   sinceFirstSentMs: null,
   sinceLastSentMs: null,
   paused: false,
+  approved: false,
+  scope: null,
 };
 const sentAgo = (ms: number): Partial<OperationRow> => ({
   attempts: 1,
@@ -35,7 +37,8 @@ const DEAD: OperationRow = { ...PLANNED, ...sentAgo(LEASE_MS), status: 'sending'
 const UNKNOWN: OperationRow = { ...PLANNED, ...sentAgo(60_000), status: 'unknown', lostAnswers: 1 };
 
 function factsFor(policy: OperationRules['policy'], changes: Partial<StepFacts> = {}): StepFacts {
-  return { rules: { policy, keyTtlMs: 0, giveUpAfterMs: Infinity }, enabled: true, leaseMs: LEASE_MS, ...changes };
+  const rules = { policy, keyTtlMs: 0, giveUpAfterMs: Infinity };
+  return { rules, enabled: true, heldBack: null, leaseMs: LEASE_MS, ...changes };
 }
 
 describe('the next step', () => {

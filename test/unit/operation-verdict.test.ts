@@ -117,6 +117,8 @@ describe('a look that failed', () => {
     sinceFirstSentMs: null,
     sinceLastSentMs: null,
     paused: false,
+    approved: false,
+    scope: null,
     ...changes,
   });
 
