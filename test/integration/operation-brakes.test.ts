@@ -152,6 +152,27 @@ describe('a cap per hour', () => {
     }
   });
 
+  test('holds when all workers are about to send their first at the same moment', async () => {
+    const sent: string[] = [];
+    const rivals = keys.slice(0, 7);
+    for (const key of rivals) await planBySql(key);
+    let arrived = 0;
+    let open: () => void = () => undefined;
+    const allAreThere = new Promise<void>((resolve) => (open = resolve));
+    const perform = bench.performer({
+      definitions: [gift(sent)],
+      brake: { perHour: 1 },
+      checkpoints: (name) => {
+        if (name !== 'operation.before-intent') return Promise.resolve();
+        arrived += 1;
+        if (arrived === rivals.length) open();
+        return allAreThere;
+      },
+    });
+    await Promise.all(rivals.map((operationKey) => perform({ operationKey })));
+    expect(sent).toHaveLength(1);
+  });
+
   test('counts the last hour only, and neither approved ones nor repeated sends', async () => {
     const sent: string[] = [];
     const perform = performer(sent, { perHour: 1 });
