@@ -5,6 +5,8 @@ import { isConnectionError } from '../db/error-kinds.js';
 import { addDevCommand } from './commands/dev.js';
 import { addEventsCommands } from './commands/events.js';
 import { addMigrateCommand } from './commands/migrate.js';
+import { addOperationsCommands } from './commands/operations.js';
+import { addOrdersCommands } from './commands/orders.js';
 import { addSendCommand } from './commands/send.js';
 import { addServiceCommands } from './commands/services.js';
 import { addSourcesCommand } from './commands/sources.js';
@@ -27,6 +29,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   addSendCommand(program, finish);
   addSourcesCommand(program);
   addEventsCommands(program, finish);
+  addOperationsCommands(program, finish);
+  addOrdersCommands(program, finish);
   addDevCommand(program, finish);
   await program.parseAsync([...argv]);
   return exitCode;

@@ -6,7 +6,7 @@ import { createTemporalClient, loadTemporalSettings } from '../temporal/connect.
 import { createWorkflowStarts, type WorkflowStarts } from '../temporal/workflow-starts.js';
 
 /** What a command works with; nothing connects before it is used. */
-export interface Tool extends Pick<WorkflowStarts, 'signalEvent'> {
+export interface Tool extends Pick<WorkflowStarts, 'signalEvent' | 'wakeOperation'> {
   readonly pool: Pool;
   close(): Promise<void>;
 }
@@ -20,7 +20,7 @@ export function openTool(): Tool {
   const config = loadConfig({ env: process.env, cwd: process.cwd(), role: 'tool' });
   const pool = openPool(config);
   const temporal = createTemporalClient(loadTemporalSettings(process.env));
-  const { signalEvent } = createWorkflowStarts({
+  const { signalEvent, wakeOperation } = createWorkflowStarts({
     client: temporal.client,
     taskQueue: config.environment.temporalTaskQueue,
     deadlineMs: SIGNAL_DEADLINE_MS,
@@ -28,6 +28,7 @@ export function openTool(): Tool {
   return {
     pool,
     signalEvent,
+    wakeOperation,
     close: async () => {
       await Promise.all([pool.end(), temporal.close()]);
     },
@@ -43,4 +44,14 @@ export function openPool(config: Config): Pool {
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     log: createLogger(config.environment.logLevel, 'command', process.stderr),
   });
+}
+
+/** Runs a command with its connections, and closes them however it ends. */
+export async function withTool(body: (tool: Tool) => Promise<void>): Promise<void> {
+  const tool = openTool();
+  try {
+    await body(tool);
+  } finally {
+    await tool.close();
+  }
 }

@@ -1,10 +1,5 @@
 import type { EventDetails, EventListing } from '../admin/find-events.js';
-import { alignColumns } from './align-columns.js';
-
-/** One JSON document on stdout; logs go elsewhere. */
-export function printDocument(document: unknown): void {
-  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
-}
+import { printColumns } from './print-document.js';
 
 export function printEvents(events: readonly EventListing[], more: boolean): void {
   if (events.length === 0) {
@@ -51,8 +46,4 @@ export function printEvent(event: EventDetails): void {
 
 function standing({ status, outcome, reason }: EventListing): string {
   return [status, outcome, reason].filter((part) => part !== null).join('/');
-}
-
-function printColumns(rows: readonly (readonly string[])[]): void {
-  for (const line of alignColumns(rows)) process.stdout.write(`${line}\n`);
 }

@@ -16,6 +16,8 @@ export interface WorkflowStarts {
     input: unknown,
   ) => Promise<void>;
   readonly startOperation: (operationKey: string) => Promise<void>;
+  /** Starts an operation's own workflow, or ends the wait of one that runs. `input` says who asked, for the history. */
+  readonly wakeOperation: (operationKey: string, input: unknown) => Promise<void>;
 }
 
 export interface WorkflowStartOptionsOfOurs {
@@ -70,14 +72,12 @@ export function createWorkflowStarts({ client, taskQueue, deadlineMs }: Workflow
         }),
       ),
     startOperation: async (operationKey) => {
+      await inTime(() => client.workflow.start('processOperation', operationStartOptions(operationKey, taskQueue)));
+    },
+    wakeOperation: async (operationKey, input) => {
+      const options = operationStartOptions(operationKey, taskQueue);
       await inTime(() =>
-        client.workflow.start('processOperation', {
-          taskQueue,
-          workflowId: workflowIdForOperation(operationKey, sha256Hex),
-          args: [{ operationKey }],
-          staticSummary: operationKey.slice(0, MAX_SUMMARY_LENGTH),
-          ...START_POLICY,
-        }),
+        client.workflow.signalWithStart('processOperation', { ...options, signal: 'replay', signalArgs: [input] }),
       );
     },
   };
@@ -85,6 +85,19 @@ export function createWorkflowStarts({ client, taskQueue, deadlineMs }: Workflow
 
 /** The UI shows one line; the server refuses more than 400 bytes. */
 const MAX_SUMMARY_LENGTH = 200;
+
+function operationStartOptions(
+  operationKey: string,
+  taskQueue: string,
+): WorkflowStartOptions & { readonly args: [{ readonly operationKey: string }] } {
+  return {
+    taskQueue,
+    workflowId: workflowIdForOperation(operationKey, sha256Hex),
+    args: [{ operationKey }],
+    staticSummary: operationKey.slice(0, MAX_SUMMARY_LENGTH),
+    ...START_POLICY,
+  };
+}
 
 type EventStartOptions = Pick<
   WorkflowStartOptions,

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import {
   awaitActionResult,
   lastActionId,
@@ -8,12 +8,13 @@ import {
   type EventActionRequest,
 } from '../../admin/act-on-events.js';
 import { findEvents, readEventDetails, type EventFilter } from '../../admin/find-events.js';
-import { parseDuration } from '../../config/index.js';
 import { INBOX_STATUSES, type InboxStatus } from '../../domain/event.js';
 import { CommandError } from '../../errors.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
-import { openTool, type Tool } from '../open-tool.js';
-import { printDocument, printEvent, printEvents } from '../print-events.js';
+import { readCount, readDuration } from '../command-options.js';
+import { withTool, type Tool } from '../open-tool.js';
+import { printEvent, printEvents } from '../print-events.js';
+import { printDocument, report } from '../print-document.js';
 
 interface FilterOptions {
   readonly status?: InboxStatus;
@@ -187,37 +188,6 @@ function filterOf({ status, reason, type, scope, olderThan }: FilterOptions): Ev
   };
 }
 
-function report(options: { readonly json?: boolean }, facts: Readonly<Record<string, unknown>>): void {
-  if (options.json === true) printDocument(facts);
-  else
-    process.stdout.write(
-      `${Object.entries(facts)
-        .map(([name, value]) => `${name}: ${String(value)}`)
-        .join('  ')}\n`,
-    );
-}
-
 function statusOption(): Option {
   return new Option('--status <status>', 'only in this status').choices([...INBOX_STATUSES]);
-}
-
-function readDuration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('A duration is an integer and a unit: 30s, 10m, 2h, 3d.');
-  return ms;
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('A whole number from 1.');
-  return count;
-}
-
-async function withTool(body: (tool: Tool) => Promise<void>): Promise<void> {
-  const tool = openTool();
-  try {
-    await body(tool);
-  } finally {
-    await tool.close();
-  }
 }

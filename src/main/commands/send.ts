@@ -6,7 +6,7 @@ import { loadConfig, parseDuration } from '../../config/index.js';
 import { CommandError } from '../../errors.js';
 import { signDelivery } from '../../sources/sign-delivery.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
-import { printDocument } from '../print-events.js';
+import { printDocument } from '../print-document.js';
 import { localUrl } from '../webhook-url.js';
 
 interface SendOptions {

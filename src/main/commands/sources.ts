@@ -4,7 +4,7 @@ import type { Config, SourceConfig } from '../../config/config.js';
 import { loadConfig } from '../../config/index.js';
 import { alignColumns } from '../align-columns.js';
 import { openPool } from '../open-tool.js';
-import { printDocument } from '../print-events.js';
+import { printDocument } from '../print-document.js';
 import { localUrl } from '../webhook-url.js';
 
 /** A configured source as an operator looks at it; secrets by position and never by value. */
