@@ -16,7 +16,7 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 const SIGNAL_DEADLINE_MS = 10_000;
 
 /** @throws ConfigError, with DATABASE_URL among its problems when it is missing. */
-export function openTool(): Tool {
+function openTool(): Tool {
   const config = loadConfig({ env: process.env, cwd: process.cwd(), role: 'tool' });
   const pool = openPool(config);
   const temporal = createTemporalClient(loadTemporalSettings(process.env));

@@ -83,7 +83,7 @@ function isOfMode(apiKey: string, mode: 'live' | 'test'): boolean {
 function connect(apiKey: string, apiBase: string | null, signal: AbortSignal): Stripe {
   return new Stripe(apiKey, {
     httpClient: Stripe.createFetchHttpClient((url, init) =>
-      fetch(url as string, { ...init, signal: anyOf(init?.signal, signal) } as RequestInit),
+      fetch(url, { ...init, signal: anyOf(init?.signal, signal) }),
     ),
     maxNetworkRetries: 0,
     timeout: TIMEOUT_MS,

@@ -110,7 +110,7 @@ function fit(
   params: RefundParams,
   inDoubt: boolean,
 ): ReconcileAnswer {
-  if (payment === null || payment.id !== params.paymentId) return { kind: 'unknown', code: 'answer_nonsense' };
+  if (payment?.id !== params.paymentId) return { kind: 'unknown', code: 'answer_nonsense' };
   if (payment.status !== 'succeeded') return { kind: 'park', code: 'payment_not_succeeded' };
   if (payment.currency !== params.currency) return { kind: 'park', code: 'currency_mismatch' };
   const given = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');

@@ -30,7 +30,7 @@ function gift(
 ): AnyOperationDefinition {
   return defineOperation<Params>({
     kind: 'gift',
-    params: anyParams as never,
+    params: anyParams,
     amountMinor: ({ amountMinor }) => amountMinor!,
     perform: ({ operationKey }) => {
       sent.push(operationKey);

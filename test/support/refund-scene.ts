@@ -123,7 +123,7 @@ export interface RefundScene {
   readonly payment: string;
   readonly key: string;
   startWorker(options?: StartOptions): Promise<ServiceProcess>;
-  state(): Promise<OperationState>;
+  readonly state: () => Promise<OperationState>;
   executed(): Promise<readonly ExecutedRefund[]>;
   /** Waits for its end, and returns what the other side executed. */
   untilConfirmed(): Promise<readonly ExecutedRefund[]>;

@@ -55,9 +55,15 @@ export async function startStandIn(ledger: string): Promise<StripeStandIn> {
     control,
     executed,
     refunds: () => executed().filter(({ effect }) => effect === 'refund'),
-    fail: async (...faults) => void (await control('faults', faults)),
-    setClock: async (offsetMs) => void (await control('clock', { offsetMs })),
-    setRefundStatus: async (status) => void (await control('refund-status', { status })),
+    fail: async (...faults) => {
+      await control('faults', faults);
+    },
+    setClock: async (offsetMs) => {
+      await control('clock', { offsetMs });
+    },
+    setRefundStatus: async (status) => {
+      await control('refund-status', { status });
+    },
     paid: async (amount, metadata = {}) => {
       const { id } = await stripe.paymentIntents.create({
         amount,
