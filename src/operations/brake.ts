@@ -15,6 +15,9 @@ export interface Brake {
 /** Of a kind that configuration does not speak of. */
 export const NO_BRAKE: Brake = { mode: 'auto', maxAmountMinor: null, perHour: null };
 
+/** The kind's mode is `propose`. */
+export const NEEDS_APPROVAL = 'needs_approval';
+
 /** The cap per hour is reached; see `beginAttempt`, which counts. */
 export const HOURLY_CAP = 'hourly_cap';
 
@@ -28,7 +31,7 @@ export function heldBack(
   amountMinor: bigint | null,
 ): string | null {
   if (row.approved || row.status !== 'planned' || row.lostAnswers > 0) return null;
-  if (mode === 'propose') return 'needs_approval';
+  if (mode === 'propose') return NEEDS_APPROVAL;
   if (maxAmountMinor === null) return null;
   if (amountMinor === null) return 'amount_unknown';
   return amountMinor > BigInt(maxAmountMinor) ? 'amount_cap' : null;

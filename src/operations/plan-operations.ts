@@ -3,7 +3,7 @@ import type { EventKey, Sha256Hex } from '../domain/event.js';
 import { idempotencyKey, type OperationStatus } from '../domain/operation.js';
 import type { OperationSummary, PlannedOperation } from '../domain/outcome.js';
 import { HandlerDefectError } from '../errors.js';
-import type { EffectMode } from './brake.js';
+import { NEEDS_APPROVAL, type EffectMode } from './brake.js';
 import { parseParams } from './parse-params.js';
 import type { OperationRegistry } from './registry.js';
 
@@ -103,14 +103,23 @@ function frozenParams({ key, params }: PlannedOperation): unknown {
 async function insertMissing(tx: Transaction, rows: string, { tenant, event }: PlanInput): Promise<void> {
   await tx.query(
     `insert into oncehook.operations
-       (operation_key, kind, tenant_id, params, idempotency_key, status, source_scope, event_id, next_attempt_at)
+       (operation_key, kind, tenant_id, params, idempotency_key, status, source_scope, event_id, next_attempt_at,
+        last_error)
      select wanted.key, wanted.kind, $2, wanted.params, wanted.idempotency_key, wanted.status, $3, $4,
-            now() + $5 * interval '1 second'
+            now() + $5 * interval '1 second',
+            case wanted.status when 'proposed' then $6 end
        from jsonb_to_recordset($1::jsonb)
               as wanted(key text, kind text, params jsonb, idempotency_key text, status text)
       order by wanted.key collate "C"
          on conflict (operation_key) do nothing`,
-    [rows, tenant, event?.scope ?? null, event?.eventId ?? null, event === null ? 0 : SWEEPER_GRACE_SECONDS],
+    [
+      rows,
+      tenant,
+      event?.scope ?? null,
+      event?.eventId ?? null,
+      event === null ? 0 : SWEEPER_GRACE_SECONDS,
+      NEEDS_APPROVAL,
+    ],
   );
 }
 

@@ -105,6 +105,7 @@ describe('planning', () => {
     await bench.plan([noteOf('a')], { definitions, event: EVENT, mode: 'propose' });
     await due('note:a', 1);
     expect(await findOperationsOfEvent(bench.pool, EVENT)).toEqual([{ key: 'note:a', status: 'proposed' }]);
+    expect(await bench.read('note:a')).toMatchObject({ last_error: 'needs_approval' });
     expect(await claimDueOperations(bench.pool, 10)).toEqual([]);
   });
 
