@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { alignColumns } from '../main/align-columns.js';
+import { formatMinor } from '../domain/money.js';
 import type { DemoResult } from './demo.js';
+import type { OrderStory } from './demo-orders.js';
 import { webhookSecretFile } from './dev-dir.js';
 import type { DevSettings } from './dev-settings.js';
 import type { Stack } from './stack.js';
@@ -27,6 +29,34 @@ function demoRow(
     orderStatus ?? '-',
     effects.length === 0 ? '-' : effects.join(', '),
     workflowLink(workflowId, temporal),
+  ];
+}
+
+/** The second table: one line per order. */
+export function orderTable(stories: readonly OrderStory[]): string[] {
+  const head = ['ORDER', 'STATUS', 'CAPTURED', 'REFUNDED', 'NOTICE', 'EFFECTS'];
+  return alignColumns([head, ...stories.map(orderRow)]);
+}
+
+function orderRow({ title, status, capturedMinor, refundedMinor, notice, operations }: OrderStory): string[] {
+  const effects = operations.map(({ key, status: stands }) => `${key.split(':', 2).join(':')} ${stands}`);
+  return [
+    title,
+    status,
+    formatMinor(capturedMinor, 'usd'),
+    formatMinor(refundedMinor, 'usd'),
+    notice ?? '-',
+    effects.join(', '),
+  ];
+}
+
+/** What to do about the refund that still waits, if one does. */
+export function approvalHint(stories: readonly OrderStory[], databaseUrl: string): string[] {
+  const waiting = stories.flatMap(({ operations }) => operations).find(({ status }) => status === 'proposed');
+  if (waiting === undefined) return [];
+  return [
+    'One refund still waits for you. Let it go:',
+    `  DATABASE_URL='${databaseUrl}' npx oncehook operations approve '${waiting.key}' --by me --reason 'seen in the demonstration'`,
   ];
 }
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { runDemo } from './demo.js';
-import { demoTable, stackGuide } from './describe-stack.js';
+import { runOrderDemo } from './demo-orders.js';
+import { approvalHint, demoTable, orderTable, stackGuide } from './describe-stack.js';
 import { openDevDir, type DevDir } from './dev-dir.js';
 import { readDevSettings, type DevSettings } from './dev-settings.js';
 import { startStack, type Stack } from './stack.js';
+import { openStripeAccount } from './stripe-account.js';
 
 /** A second signal this soon is the same Ctrl-C: npm passes on what the terminal has sent to us already. */
 const SAME_SIGNAL_MS = 1500;
@@ -70,9 +72,18 @@ async function demonstrate(
     return undefined;
   }
   say('sending signed events to ourselves');
-  const { receiverUrl, databaseUrl, temporal } = stack;
-  const results = await runDemo({ webhookUrl: `${receiverUrl}/webhooks/stripe`, databaseUrl, signal, ...demoSource });
+  const { receiverUrl, databaseUrl, temporal, stripeBase } = stack;
+  const webhookUrl = `${receiverUrl}/webhooks/stripe`;
+  const results = await runDemo({ webhookUrl, databaseUrl, signal, ...demoSource });
   print(['', ...demoTable(results, temporal)]);
+  if (stripeBase === undefined) {
+    say('no orders with refunds and disputes: they are shown with our own stand-in only, not with your Stripe account');
+  } else {
+    say('letting customers pay, and pay again, and want their money back');
+    const stripe = openStripeAccount(stripeBase, signal);
+    const stories = await runOrderDemo({ stripe, webhookUrl, databaseUrl, signal, ...demoSource });
+    print(['', ...orderTable(stories), '', ...approvalHint(stories, databaseUrl)]);
+  }
   return results.find(({ event }) => event.status === 'quarantined')?.workflowId;
 }
 

@@ -11,6 +11,7 @@ import { startMailSink } from './mail-sink.js';
 import { isPortFree, stablePort } from './ports.js';
 import { startPostgres, type RunningPostgres } from './postgres.js';
 import type { Progress } from './progress.js';
+import { STAND_IN_KEY, startStandInPart, type StandInPart } from './stripe-account.js';
 import { provideTemporal, type TemporalAccess } from './provide-temporal.js';
 
 /** The whole of oncehook on one machine, and where to find its parts. */
@@ -22,6 +23,8 @@ export interface Stack {
   readonly temporal: TemporalAccess;
   /** Every message sent is a file in this folder. */
   readonly mailDir: string;
+  /** Where the stand-in for Stripe's API listens; undefined when the user's own key or API base is in force. */
+  readonly stripeBase: string | undefined;
   stop(): Promise<void>;
 }
 
@@ -79,7 +82,13 @@ async function startParts(options: StackOptions, started: Stoppable[]): Promise<
   const mail = await startMailSink({ dir: join(dir.path, 'mail'), port: mailPort });
   started.push(mail);
 
-  const env = { ...temporal.env, DATABASE_URL: databaseUrl, SMTP_URL: mail.url };
+  const stripeBase = await startStripe(options, started);
+  const env = {
+    ...temporal.env,
+    DATABASE_URL: databaseUrl,
+    SMTP_URL: mail.url,
+    ...(stripeBase === undefined ? {} : { STRIPE_API_BASE: stripeBase, STRIPE_API_KEY: STAND_IN_KEY }),
+  };
   const services = ROLES.map((role) => startRole(role, env, options));
   for (const service of await Promise.allSettled(services)) {
     if (service.status === 'fulfilled') started.push(service.value);
@@ -92,8 +101,18 @@ async function startParts(options: StackOptions, started: Stoppable[]): Promise<
     databaseUrl,
     temporal,
     mailDir: mail.dir,
+    stripeBase,
     stop: () => stopAll(started),
   };
+}
+
+/** A stand-in, so that refunds can be made and shown; never beside a key of the user's, which is for the real Stripe. */
+async function startStripe({ dir, env, ...options }: StackOptions, started: Stoppable[]): Promise<string | undefined> {
+  if ((env.STRIPE_API_KEY ?? '') !== '' || (env.STRIPE_API_BASE ?? '') !== '') return undefined;
+  const start = (): Promise<StandInPart> => startStandInPart(dir.path);
+  const part = await start();
+  started.push(keepRunning(part, { name: 'stand-in for Stripe', restart: start, ...options }));
+  return part.base;
 }
 
 /** Both at once: neither needs the other, and each takes seconds. When one fails the other is not waited for in vain. */
