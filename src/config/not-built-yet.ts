@@ -1,4 +1,3 @@
-import { DEFAULTS } from './defaults.js';
 import { inDocument, type DocumentPath, type Findings, type Problem } from './problem.js';
 
 /** Settings of the format that this version knows and does nothing with yet. */
@@ -45,19 +44,6 @@ function values(path: string, asked: readonly (string | boolean)[], built: strin
     say: (value) => `${spell(value)} is not built yet; this version has: ${built}`,
     level: 'refuse',
   };
-}
-
-function onlyDefault(path: string, built: string | number): NotBuiltYet {
-  return {
-    path,
-    asksForIt: (value) => value !== built,
-    say: () => `only ${spell(built)} is built yet, which is also the default`,
-    level: 'refuse',
-  };
-}
-
-function setting(path: string): NotBuiltYet {
-  return { path, asksForIt: () => true, say: () => 'is not built yet', level: 'refuse' };
 }
 
 function noEffect(path: string, fact: string): NotBuiltYet {

@@ -7,7 +7,8 @@ import { defineOperation, type FetchedObject } from '../../src/index.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { findOperationsOfEvent } from '../../src/operations/find-operations.js';
-import { planOperations, type EffectMode } from '../../src/operations/plan-operations.js';
+import type { Brake } from '../../src/operations/brake.js';
+import { planOperations } from '../../src/operations/plan-operations.js';
 import { createOperationRegistry } from '../../src/operations/registry.js';
 import { sha256Hex } from '../../src/sha256.js';
 import { z } from 'zod';
@@ -20,7 +21,7 @@ export const SCOPE = 'stripe:acct_test:test';
 export interface ApplyBenchOptions {
   readonly orders?: Partial<OrdersOptions>;
   readonly fetch?: (reference: FetchReference) => FetchedObject;
-  readonly modeOf?: (kind: string) => EffectMode;
+  readonly modeOf?: (kind: string) => Brake['mode'];
 }
 
 export interface ApplyBench {

@@ -18,13 +18,14 @@ const env = {
 };
 
 describe('what is not built yet', () => {
-  it.each([
-    ['    shadow: true\n', 'sources.stripe.shadow: true is not built yet'],
-  ])('is refused by its name: %j', (lines, says) => {
-    const problems = problemsOf(() => loadText(GOOD_FILE + lines, { env }));
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain(says);
-  });
+  it.each([['    shadow: true\n', 'sources.stripe.shadow: true is not built yet']])(
+    'is refused by its name: %j',
+    (lines, says) => {
+      const problems = problemsOf(() => loadText(GOOD_FILE + lines, { env }));
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toContain(says);
+    },
+  );
 
   it('is nothing about a kind of source: all of them are built', () => {
     expect([...loadText(GOOD_FILE + OTHER_SOURCES, { env }).sources.keys()]).toEqual([
