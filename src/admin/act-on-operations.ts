@@ -40,12 +40,27 @@ export async function actOnOperation(
   operator: OperatorName,
 ): Promise<string> {
   return inTransaction(pool, async (tx) => {
+    if (request.action === 'retry') await lockOrderOf(tx, key);
     const row = await lock(tx, key);
     if (row === undefined) throw new CommandError('not_found', `No operation ${key}`);
     const result = await carryOut(tx, key, row, request);
     await record(tx, { key, action: request.action, operator, result });
     return result;
   });
+}
+
+/** Refunds of one order are decided on one after the other; the order is locked before the operation, as everywhere. */
+async function lockOrderOf(tx: Queryable, key: string): Promise<void> {
+  await tx.query(
+    `select
+       from oncehook.orders
+       join oncehook.operations
+         on operations.tenant_id = orders.tenant_id
+        and operations.params->>'orderId' = orders.id
+      where operations.operation_key = $1
+        for update of orders`,
+    [key],
+  );
 }
 
 async function lock(tx: Queryable, key: string): Promise<LockedRow | undefined> {
@@ -97,7 +112,21 @@ async function retry(tx: Queryable, key: string, { status, generation }: LockedR
       where operation_key = $1`,
     [key, generation + 1, idempotencyKey(key, generation + 1, sha256Hex)],
   );
+  await checkRoom(tx, key);
   return 'planned';
+}
+
+/** A refusal gave back what the refund had claimed of its payment, and others may have claimed it since. */
+async function checkRoom(tx: Queryable, key: string): Promise<void> {
+  const { rows } = await tx.query<{ exceeds: boolean | null }>(
+    `select oncehook.refundable_minor(params->>'scope', params->>'paymentId') < 0 as exceeds
+       from oncehook.operations
+      where operation_key = $1
+        and kind = 'refund'`,
+    [key],
+  );
+  if (rows[0]?.exceeds !== true) return;
+  throw new CommandError('failed', `${key} has no room in its payment any more: other refunds have claimed it`);
 }
 
 async function confirm(tx: Queryable, key: string, { status }: LockedRow, reference: string | null): Promise<string> {

@@ -20,7 +20,7 @@ sources:
     account: acct_own
     mode: test
     apiKey: "\${STRIPE_API_KEY}"
-email: { orderPaid: off }
+email: { orderPaid: off, refundSucceeded: off, refundFailed: off }
 `;
 const SCOPE = 'stripe:acct_own:test';
 const BY = ['--by', 'ana', '--reason', 'INC-42'] as const;
