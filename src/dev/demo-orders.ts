@@ -25,7 +25,7 @@ export interface OrderStory {
   readonly refundedMinor: bigint;
   /** What an operator would notice: a hold, a dispute. */
   readonly notice: string | null;
-  readonly operations: readonly { readonly key: string; readonly status: string }[];
+  readonly operations: readonly { readonly key: string; readonly kind: string; readonly status: string }[];
 }
 
 const TOTAL_MINOR = 4200;
@@ -214,6 +214,7 @@ function createTeller(pool: Pool, { tenant, signal }: OrderDemoOptions): Teller 
         [tenant, orderId],
       ),
     tell: async (title, orderId) => {
+      await until(`the effects of ${orderId} have come to an end`, EFFECTS_AT_REST, [tenant, orderId]);
       const [order] = await query<OrderRow>(
         `select status, captured_minor as captured, refunded_minor as refunded, hold_reason as hold, dispute_state as dispute
            from oncehook.orders
@@ -238,6 +239,13 @@ function createTeller(pool: Pool, { tenant, signal }: OrderDemoOptions): Teller 
     },
   };
 }
+
+/** Nothing changes by itself any more: what is left waits for a person. */
+const EFFECTS_AT_REST = `
+  select coalesce(bool_and(status in ('confirmed', 'refused', 'proposed', 'parked')), true)
+    from oncehook.operations
+   where tenant_id = $1
+     and params ->> 'orderId' = $2`;
 
 interface OrderRow {
   readonly status: string;

@@ -39,7 +39,7 @@ export function orderTable(stories: readonly OrderStory[]): string[] {
 }
 
 function orderRow({ title, status, capturedMinor, refundedMinor, notice, operations }: OrderStory): string[] {
-  const effects = operations.map(({ key, status: stands }) => `${key.split(':', 2).join(':')} ${stands}`);
+  const effects = operations.map(({ kind, key, status: stands }) => `${shortName(kind, key)} ${stands}`);
   return [
     title,
     status,
@@ -48,6 +48,11 @@ function orderRow({ title, status, capturedMinor, refundedMinor, notice, operati
     notice ?? '-',
     effects.join(', '),
   ];
+}
+
+/** What an effect is for, without whom: `refund:late`; some kinds are for one thing only. */
+function shortName(kind: string, key: string): string {
+  return kind === 'cancel_payment_intent' ? kind : key.split(':', 2).join(':');
 }
 
 /** What to do about the refund that still waits, if one does. */
