@@ -57,6 +57,7 @@ function buildEmail(email: NonNullable<CheckedDocument['email']>, merchant: stri
     refundSucceeded: email.refundSucceeded ?? DEFAULTS.email.refundSucceeded,
     refundFailed: email.refundFailed ?? DEFAULTS.email.refundFailed,
     merchant,
+    templates: email.templates ?? null,
     giveUpAfterMs: email.giveUpAfter ?? defaultMs(DEFAULTS.email.giveUpAfter),
   };
 }

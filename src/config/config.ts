@@ -181,6 +181,8 @@ export interface EmailConfig {
   readonly refundFailed: MailPolicy;
   /** Address of the merchant; `null` when none is configured. */
   readonly merchant: string | null;
+  /** Folder with one's own templates; `null` for the built-in ones. */
+  readonly templates: string | null;
   readonly giveUpAfterMs: number;
 }
 

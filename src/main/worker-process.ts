@@ -10,6 +10,7 @@ import type { Logger } from '../observability/logger.js';
 import { claimDueOperations, returnOperations } from '../operations/claim-due.js';
 import { createSweeper } from '../maintenance/sweeper.js';
 import { startSweepLoop } from '../maintenance/sweep-loop.js';
+import { loadMailTemplates } from '../providers/email-templates/load-templates.js';
 import { emailOperation } from '../providers/email.js';
 import { httpOperation, type HttpTarget } from '../providers/http-operation.js';
 import { createSmtpTransport } from '../providers/smtp-transport.js';
@@ -193,6 +194,7 @@ function mailKinds(config: Config): readonly AnyOperationDefinition[] {
         refundSucceeded: config.email.refundSucceeded,
         refundFailed: config.email.refundFailed,
       },
+      ...(config.email.templates === null ? {} : { templates: loadMailTemplates(config.email.templates) }),
       giveUpAfterMs: config.email.giveUpAfterMs,
     }),
   ];

@@ -35,6 +35,7 @@ describe('a configuration that says little', () => {
         refundSucceeded: 'resend',
         refundFailed: 'resend',
         merchant: null,
+        templates: null,
         giveUpAfterMs: 3 * DAY,
       },
       calendar: null,
