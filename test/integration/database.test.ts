@@ -44,6 +44,7 @@ describe('migrations', () => {
       '0004_senders',
       '0005_ledger_calendar',
       '0006_money',
+      '0007_operation_brakes',
     ]);
     expect(await migrate({ url, log })).toMatchObject({ applied: [] });
   });
