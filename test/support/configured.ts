@@ -28,11 +28,16 @@ export function exampleSources(...names: readonly string[]): SourceDocuments {
 
 /**
  * Reads sources as a receiver reads its file: every rule holds, and secrets come from `env`.
+ * @param handlerSets names of a user's own sets
  * @throws ConfigError as a start would.
  */
-export function configure(sources: SourceDocuments, env: Readonly<Record<string, string>>): Config {
+export function configure(
+  sources: SourceDocuments,
+  env: Readonly<Record<string, string>>,
+  handlerSets: ReadonlySet<string> = new Set(),
+): Config {
   // JSON is YAML.
-  return loadText(JSON.stringify({ version: 1, sources }), { env: { ...GOOD_ENV, ...env } });
+  return loadText(JSON.stringify({ version: 1, sources }), { env: { ...GOOD_ENV, ...env }, handlerSets });
 }
 
 export function sourceOf(config: Config, name: string): SourceConfig {

@@ -36,6 +36,8 @@ export interface CoreWorker {
 }
 
 export interface CoreWorkerOptions {
+  /** Instead of one source `stripe` and what follows of it. */
+  readonly sources?: ReadonlyMap<string, ApplySource>;
   readonly handlers?: HandlerSet;
   readonly wait?: WaitPolicy;
   readonly admit?: ApplySource['admit'];
@@ -65,18 +67,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
   const performed: string[] = [];
   const activities = createWorkerActivities({
     pool,
-    sources: new Map([
-      [
-        'stripe',
-        {
-          handlers: options.handlers ?? ordersHandlers(ORDERS),
-          admit: options.admit ?? (() => ({ kind: 'tenant', tenant: 'default' })),
-          activeFrom: null,
-          readReference: readThinEvent,
-          fetch: options.fetch ?? (() => Promise.resolve({ kind: 'unavailable' })),
-        },
-      ],
-    ]),
+    sources: options.sources ?? new Map([['stripe', stripeSource(options)]]),
     operations: ['email', 'refund', 'cancel_payment_intent'].map((kind) => countingEffect(kind, performed)),
     brakeOf: () => NO_BRAKE,
     wait: options.wait ?? SHORT_WAITS,
@@ -110,6 +101,16 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
       await connection.close();
       await pool.end();
     },
+  };
+}
+
+function stripeSource(options: CoreWorkerOptions): ApplySource {
+  return {
+    handlers: options.handlers ?? ordersHandlers(ORDERS),
+    admit: options.admit ?? (() => ({ kind: 'tenant', tenant: 'default' })),
+    activeFrom: null,
+    readReference: readThinEvent,
+    fetch: options.fetch ?? (() => Promise.resolve({ kind: 'unavailable' })),
   };
 }
 
