@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { verify as octokitVerify } from '@octokit/webhooks-methods';
 import * as standardwebhooks from 'standardwebhooks';
 import Stripe from 'stripe';
@@ -9,6 +11,7 @@ import { verifyStripeSignature } from '../../src/sources/stripe-signature.js';
 import type { VerificationInput } from '../../src/sources/source.js';
 import { configure } from '../support/configured.js';
 import { problemsOf } from '../support/config-input.js';
+import { ROOT } from '../support/dist.js';
 import {
   bytesOf,
   githubCases,
@@ -145,6 +148,13 @@ describe('ours and the official library decide alike but for what is listed', ()
     expect(verdicts).toHaveLength(44 + 21 + 6);
     expect(differing(verdicts)).toEqual(listed(SVIX_DIFFERS));
   });
+});
+
+test('docs/senders.md says how many verdicts differ', () => {
+  const all = [STRIPE_DIFFERS, OCTOKIT_DIFFERS, STANDARD_WEBHOOKS_DIFFERS, SVIX_DIFFERS];
+  const count = all.reduce((sum, differences) => sum + Object.keys(differences).length, 0);
+  const page = readFileSync(join(ROOT, 'docs/senders.md'), 'utf8');
+  expect(page).toContain(`${count} of ${54 + 56 + 50 + 71} verdicts differ`);
 });
 
 afterEach(() => {
