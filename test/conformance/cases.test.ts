@@ -44,6 +44,7 @@ const SOURCES = {
   stripe: { ...stripe, secrets: ['${STRIPE_WEBHOOK_SECRET}', '${OTHER_SECRET}'], handlers: 'orders' },
   live: { ...stripe, account: 'acct_live', mode: 'live', handlers: 'orders' },
   connect: { ...stripe, account: 'acct_platform', mode: 'live', accounts: { acct_9: 'default' }, handlers: 'orders' },
+  shared: { ...stripe, account: 'acct_shared', owns: { metadata: { app: 'shop' } }, handlers: 'orders' },
   svix: { ...SENDER_SOURCES.svix, secrets: ['${SVIX_SIGNING_SECRET}', '${OTHER_STANDARD_SECRET}'] },
   'app-a': { ...SENDER_SOURCES.github, secrets: ['${APP_A_SECRET}'] },
   'app-b': { ...SENDER_SOURCES.github, secrets: ['${APP_B_SECRET}'] },
@@ -393,6 +394,14 @@ describe('C28, solspace/craft-freeform#2426: events that are not for us, answere
     expect(await path.settled(event.id)).toMatchObject([end]);
     await expectUntouched(order);
     expect(await path.database.rows('select from oncehook.operations where event_id = $1', [event.id])).toEqual([]);
+  });
+
+  test('of another application in a shared account, done and ignored where ours are marked', async () => {
+    const { order, event } = await payment();
+    const delivery = signAs('stripe', { body: JSON.stringify(event) });
+    expect(await deliver({ ...delivery, path: '/webhooks/shared' })).toBe(200);
+    expect(await path.settled(event.id)).toMatchObject([{ status: 'done', outcome: 'ignored', reason: 'foreign' }]);
+    await expectUntouched(order);
   });
 });
 
