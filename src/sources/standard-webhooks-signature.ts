@@ -11,6 +11,9 @@ const FAMILIES = ['webhook', 'svix'] as const;
 /** The specification forbids the dot, which separates the ID from the time in what is signed. */
 const MESSAGE_ID = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 
+/** Each costs far more than an HMAC; no sender has more keys in use. */
+const MAX_PUBLIC_KEY_SIGNATURES = 4;
+
 const SIGNATURE_BYTES = { v1: 32, v1a: 64 } as const;
 
 export interface StandardHeaders {
@@ -70,6 +73,7 @@ interface PresentedSignature {
 function readSignatures(header: string): PresentedSignature[] | undefined {
   const entries = header.split(' ').filter((entry) => entry !== '');
   if (entries.length > MAX_SIGNATURES) return undefined;
+  if (entries.filter((entry) => entry.startsWith('v1a,')).length > MAX_PUBLIC_KEY_SIGNATURES) return undefined;
   return entries.map((entry) => {
     const at = entry.indexOf(',');
     if (at === -1) return { version: '', bytes: undefined };
