@@ -10,11 +10,16 @@ export async function processOperation({ operationKey }: ProcessOperationInput):
   const requests = collectOperatorRequests();
   let standing: readonly OperationSummary[] = [{ key: operationKey, status: 'planned' }];
   setHandler(operationStatusQuery, () => standing, { description: 'Where this operation stands' });
-  await settleOperations(standing, {
-    arrived: requests.arrived,
-    report: (operations) => {
-      standing = operations;
-    },
-  });
+  let seen: number;
+  // An approval may arrive while an attempt is just finding that it is needed: no signal is left behind unseen.
+  do {
+    seen = requests.arrived();
+    await settleOperations([{ key: operationKey, status: 'planned' }], {
+      arrived: requests.arrived,
+      report: (operations) => {
+        standing = operations;
+      },
+    });
+  } while (requests.arrived() > seen);
   return standing;
 }

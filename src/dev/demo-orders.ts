@@ -12,6 +12,8 @@ export interface OrderDemoOptions {
   readonly webhookSecret: string;
   readonly databaseUrl: string;
   readonly tenant: string;
+  /** Tells an operation's run that it was approved, as `oncehook operations approve` does. */
+  readonly wake: (operationKey: string, input: unknown) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -146,15 +148,22 @@ interface Teller {
   tell(title: string, orderId: string): Promise<OrderStory>;
 }
 
-function createTeller(pool: Pool, { tenant, signal }: OrderDemoOptions): Teller {
+function createTeller(pool: Pool, { tenant, wake, signal }: OrderDemoOptions): Teller {
   const query = async <Row extends object>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> =>
     (await pool.query<Row>(sql, [...values])).rows;
   const until = async (what: string, sql: string, values: readonly unknown[]): Promise<void> => {
     const deadline = Date.now() + WITHIN_MS;
     while ((await query<{ holds: boolean }>(`select (${sql}) as holds`, values))[0]?.holds !== true) {
       if (Date.now() > deadline) {
+        const effects = await query<{ says: string }>(
+          `select concat_ws(' ', operation_key, status, last_error) as says
+             from oncehook.operations
+            where tenant_id = $1
+              and params ->> 'orderId' = $2`,
+          values,
+        );
         throw new DevStackError(
-          `The demonstration waits in vain until ${what}: see receiver.log and worker.log in the stack's folder.`,
+          `The demonstration waits in vain until ${what} (${effects.map(({ says }) => says).join(', ')}): see receiver.log and worker.log in the stack's folder.`,
         );
       }
       await pause(100, undefined, { signal });
@@ -195,7 +204,9 @@ function createTeller(pool: Pool, { tenant, signal }: OrderDemoOptions): Teller 
       await untilProposed(orderId);
       for (const { key, kind, status } of await operations(orderId)) {
         if (kind !== 'refund' || status !== 'proposed') continue;
-        await actOnOperation(pool, key, { action: 'approve' }, { by: 'demo', reason: 'shown in the demonstration' });
+        const operator = { by: 'demo', reason: 'shown in the demonstration' };
+        await actOnOperation(pool, key, { action: 'approve' }, operator);
+        await wake(key, operator);
       }
       await until(`the refund of ${orderId} is made`, refundsIn('confirmed', confirmed), [tenant, orderId]);
     },

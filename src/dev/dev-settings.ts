@@ -7,6 +7,8 @@ export interface DevSettings {
   /** For the services, less what the stack provides. */
   readonly env: NodeJS.ProcessEnv;
   readonly ports: StackPorts;
+  /** Of the worker. */
+  readonly taskQueue: string;
   /** Undefined when the configuration has no source that the demonstration could be sent to. */
   readonly demoSource: { readonly webhookSecret: string; readonly tenant: string } | undefined;
 }
@@ -22,7 +24,12 @@ export async function readDevSettings(userEnv: NodeJS.ProcessEnv, dir: DevDir): 
   const provided = { ...env, DATABASE_URL: 'postgres://127.0.0.1/oncehook', SMTP_URL: 'smtp://127.0.0.1:25' };
   loadConfig({ env: provided, role: 'worker' });
   const config = loadConfig({ env: provided, role: 'receiver' });
-  return { env, ports: await choosePorts(config), demoSource: demoSource(config) };
+  return {
+    env,
+    ports: await choosePorts(config),
+    taskQueue: config.environment.temporalTaskQueue,
+    demoSource: demoSource(config),
+  };
 }
 
 function withDefaults(userEnv: NodeJS.ProcessEnv, dir: DevDir): NodeJS.ProcessEnv {

@@ -4,9 +4,14 @@ import { runDemo } from './demo.js';
 import { runOrderDemo } from './demo-orders.js';
 import { approvalHint, demoTable, orderTable, stackGuide } from './describe-stack.js';
 import { openDevDir, type DevDir } from './dev-dir.js';
+import { createTemporalClient, loadTemporalSettings } from '../temporal/connect.js';
+import { createWorkflowStarts } from '../temporal/workflow-starts.js';
 import { readDevSettings, type DevSettings } from './dev-settings.js';
 import { startStack, type Stack } from './stack.js';
 import { openStripeAccount } from './stripe-account.js';
+
+/** For one call to Temporal, in milliseconds. */
+const WAKE_DEADLINE_MS = 10_000;
 
 /** A second signal this soon is the same Ctrl-C: npm passes on what the terminal has sent to us already. */
 const SAME_SIGNAL_MS = 1500;
@@ -64,7 +69,7 @@ async function runStack(
 /** The ID of the workflow that waits for an operator, if one does. */
 async function demonstrate(
   stack: Stack,
-  { demoSource }: DevSettings,
+  { demoSource, taskQueue }: DevSettings,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (demoSource === undefined) {
@@ -81,7 +86,9 @@ async function demonstrate(
   } else {
     say('letting customers pay, and pay again, and want their money back');
     const stripe = openStripeAccount(stripeBase, signal);
-    const stories = await runOrderDemo({ stripe, webhookUrl, databaseUrl, signal, ...demoSource });
+    const { client, close } = createTemporalClient(loadTemporalSettings(temporal.env));
+    const { wakeOperation: wake } = createWorkflowStarts({ client, taskQueue, deadlineMs: WAKE_DEADLINE_MS });
+    const stories = await runOrderDemo({ stripe, webhookUrl, databaseUrl, wake, signal, ...demoSource }).finally(close);
     print(['', ...orderTable(stories), '', ...approvalHint(stories, databaseUrl)]);
   }
   return results.find(({ event }) => event.status === 'quarantined')?.workflowId;
