@@ -97,11 +97,9 @@ const emailSchema = z.strictObject({
     .meta({ description: 'To the customer.', default: DEFAULTS.email.refundSucceeded }),
   refundFailed: mailPolicy.optional().meta({ description: 'To the merchant.', default: DEFAULTS.email.refundFailed }),
   merchant: reference.optional().meta({ description: 'Address for mails to the merchant, or "${NAME}".' }),
-  templates: filledText
-    .optional()
-    .meta({
-      description: "Folder with one's own mail templates: {name}.txt and {name}.html. Default: the built-in ones.",
-    }),
+  templates: filledText.optional().meta({
+    description: "Folder with one's own mail templates: {name}.txt and {name}.html. Default: the built-in ones.",
+  }),
   giveUpAfter: duration.optional().meta({
     description: 'How long a mail that the server does not take is tried.',
     default: DEFAULTS.email.giveUpAfter,
