@@ -1,11 +1,5 @@
-import type {
-  EventIdConfig,
-  EventTypeConfig,
-  HmacSignatureConfig,
-  HmacSourceConfig,
-  RateLimitConfig,
-  SourceConfig,
-} from './config.js';
+import type { EventIdPlace, EventTypePlace, HmacSignature } from '../domain/hmac-sender.js';
+import type { HmacSourceConfig, RateLimitConfig, SourceConfig } from './config.js';
 import { DEFAULTS, defaultMs } from './defaults.js';
 import type { CheckedSource } from './document-schema.js';
 import { frozenMap } from './freeze.js';
@@ -78,7 +72,7 @@ function buildHmac(source: HmacSource) {
   } satisfies Partial<HmacSourceConfig>;
 }
 
-function buildSignature(source: HmacSource): HmacSignatureConfig {
+function buildSignature(source: HmacSource): HmacSignature {
   const { header, algorithm, encoding, prefix, timestamp, fields } = source.signature;
   return {
     header,
@@ -94,18 +88,18 @@ function buildSignature(source: HmacSource): HmacSignatureConfig {
 function buildTimestamp(
   timestamp: HmacSource['signature']['timestamp'],
   field: string | undefined,
-): HmacSignatureConfig['timestamp'] {
+): HmacSignature['timestamp'] {
   if (timestamp !== undefined) return { kind: 'header', header: timestamp.header, unit: timestamp.unit ?? 's' };
   return field === undefined ? null : { kind: 'field', field, unit: 's' };
 }
 
-function buildEventId(eventId: HmacSource['eventId']): EventIdConfig {
+function buildEventId(eventId: HmacSource['eventId']): EventIdPlace {
   if ('header' in eventId) return { kind: 'header', header: eventId.header };
   if ('body' in eventId) return { kind: 'body', pointer: eventId.body, type: eventId.type ?? 'string' };
   return { kind: 'derived', pointers: eventId.derived };
 }
 
-function buildEventType(eventType: HmacSource['eventType']): EventTypeConfig {
+function buildEventType(eventType: HmacSource['eventType']): EventTypePlace {
   return 'header' in eventType
     ? { kind: 'header', header: eventType.header }
     : { kind: 'body', pointer: eventType.body };

@@ -1,3 +1,4 @@
+import type { Challenge, EventIdPlace, EventTypePlace, HmacSignature } from '../domain/hmac-sender.js';
 import type { Secret, SecretHolder } from './secret.js';
 import type { SecretReference } from './secret-reference.js';
 import type { SecretEncoding } from './secret-rules.js';
@@ -93,48 +94,15 @@ export interface StandardWebhooksSourceConfig extends SourceBase {
 export interface HmacSourceConfig extends SourceBase {
   readonly kind: 'hmac';
   readonly secretEncoding: SecretEncoding;
-  readonly signature: HmacSignatureConfig;
-  readonly eventId: EventIdConfig;
-  readonly eventType: EventTypeConfig;
-  readonly challenge: ChallengeConfig | null;
+  readonly signature: HmacSignature;
+  readonly eventId: EventIdPlace;
+  readonly eventType: EventTypePlace;
+  readonly challenge: Challenge | null;
   /** `null` when the signature covers the ID. */
   readonly equalBodies: EqualBodies | null;
   /** `null` when the sender signs no time. */
   readonly toleranceMs: number | null;
   readonly rateLimit: RateLimitConfig | null;
-}
-
-export interface HmacSignatureConfig {
-  /** Lower case. */
-  readonly header: string;
-  readonly algorithm: 'sha256' | 'sha512';
-  readonly encoding: 'hex' | 'base64';
-  /** Before the signature in its header or field; may be empty. */
-  readonly prefix: string;
-  /** What is signed, of `{body}` (once), `{timestamp}` and `{id}`. */
-  readonly signed: string;
-  /** Where the signed time is; `null` when none is signed. */
-  readonly timestamp:
-    | { readonly kind: 'header'; readonly header: string; readonly unit: 's' | 'ms' }
-    | { readonly kind: 'field'; readonly field: string; readonly unit: 's' }
-    | null;
-  /** `null` when the header is nothing but the signature. */
-  readonly fields: { readonly separator: string; readonly signature: string } | null;
-}
-
-export type EventIdConfig =
-  | { readonly kind: 'header'; readonly header: string }
-  | { readonly kind: 'body'; readonly pointer: string; readonly type: 'string' | 'integer' }
-  /** Hashed together; JSON pointers in order. */
-  | { readonly kind: 'derived'; readonly pointers: readonly string[] };
-
-export type EventTypeConfig =
-  { readonly kind: 'header'; readonly header: string } | { readonly kind: 'body'; readonly pointer: string };
-
-export interface ChallengeConfig {
-  readonly when: { readonly pointer: string; readonly equals: string };
-  /** JSON pointer of the field that is answered. */
-  readonly answer: string;
 }
 
 export type OrderPolicy = 'refund' | 'quarantine';

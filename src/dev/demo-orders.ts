@@ -3,18 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { actOnOperation } from '../admin/act-on-operations.js';
 import { DevStackError } from '../errors.js';
-import { signDelivery } from '../sources/sign-delivery.js';
+import { postEvent, type PostTarget } from './post-event.js';
 import type { StripeAccount } from './stripe-account.js';
 
-export interface OrderDemoOptions {
+export interface OrderDemoOptions extends PostTarget {
   readonly stripe: StripeAccount;
-  readonly webhookUrl: string;
-  readonly webhookSecret: string;
   readonly databaseUrl: string;
   readonly tenant: string;
   /** Tells an operation's run that it was approved, as `oncehook operations approve` does. */
   readonly wake: (operationKey: string, input: unknown) => Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 /** What became of one order's story. */
@@ -124,10 +121,8 @@ async function tellOutOfOrder(teller: Teller, options: OrderDemoOptions): Promis
   return teller.tell('the refund is heard of before the payment', orderId);
 }
 
-async function post(body: string, { webhookUrl, webhookSecret, signal }: OrderDemoOptions): Promise<void> {
-  const facts = { body: Buffer.from(body), eventId: '', eventType: '', nowMs: Date.now() };
-  const headers = signDelivery({ kind: 'stripe' }, webhookSecret, facts);
-  const answer = await fetch(webhookUrl, { method: 'POST', headers, body, signal });
+async function post(body: string, options: OrderDemoOptions): Promise<void> {
+  const answer = await postEvent(body, options);
   if (!answer.ok) throw new DevStackError(`The receiver answered ${answer.status} to an event of the demonstration.`);
 }
 

@@ -5,17 +5,13 @@ import { workflowIdForEvent } from '../domain/event.js';
 import { isSettledForRun } from '../domain/operation.js';
 import { DevStackError } from '../errors.js';
 import { sha256Hex } from '../sha256.js';
-import { signDelivery } from '../sources/sign-delivery.js';
 import { demoScenarios, type Scenario } from './demo-events.js';
+import { postEvent, type PostTarget } from './post-event.js';
 
-export interface DemoOptions {
-  /** Of the receiver's source for Stripe events. */
-  readonly webhookUrl: string;
-  readonly webhookSecret: string;
+export interface DemoOptions extends PostTarget {
   readonly databaseUrl: string;
   /** Whose orders the events are about. */
   readonly tenant: string;
-  readonly signal: AbortSignal;
 }
 
 /** What became of one scenario. */
@@ -66,10 +62,8 @@ async function registerOrder(db: Client, { order }: Scenario, tenant: string): P
 }
 
 /** The answer as `200 accepted`, or with the code of its refusal. */
-async function post({ body }: Scenario, { webhookUrl, webhookSecret, signal }: DemoOptions): Promise<string> {
-  const facts = { body: Buffer.from(body), eventId: '', eventType: '', nowMs: Date.now() };
-  const headers = signDelivery({ kind: 'stripe' }, webhookSecret, facts);
-  const response = await fetch(webhookUrl, { method: 'POST', headers, body, signal });
+async function post({ body }: Scenario, options: DemoOptions): Promise<string> {
+  const response = await postEvent(body, options);
   const text = await response.text();
   const word = /"(?:code|status)":"(\w+)"/.exec(text)?.[1] ?? '';
   return `${response.status} ${word}`.trim();

@@ -1,22 +1,17 @@
 import { createHash } from 'node:crypto';
 import { isLosslessNumber, parse } from 'lossless-json';
+import type { EventIdPlace } from '../domain/hmac-sender.js';
 import { isIdentifier } from './identifier.js';
 import { atPointer } from './json-pointer.js';
 import { oneHeader } from './one-header.js';
 import type { DistinctHeaders } from './source.js';
-
-export type EventIdSettings =
-  | { readonly kind: 'header'; readonly header: string }
-  | { readonly kind: 'body'; readonly pointer: string; readonly type: 'string' | 'integer' }
-  /** Hashed together; JSON pointers in order. */
-  | { readonly kind: 'derived'; readonly pointers: readonly string[] };
 
 /** Every digit of an integer, without a fraction or exponent: what two readers cannot read as two numbers. */
 const INTEGER = /^(0|-?[1-9][0-9]*)$/;
 
 /** @returns `undefined` when the event has no ID of the configured form. */
 export function readEventId(
-  settings: EventIdSettings,
+  settings: EventIdPlace,
   event: { readonly headers: DistinctHeaders; readonly text: string; readonly payload: unknown },
 ): string | undefined {
   const id = readId(settings, event);
@@ -24,7 +19,7 @@ export function readEventId(
 }
 
 function readId(
-  settings: EventIdSettings,
+  settings: EventIdPlace,
   event: { readonly headers: DistinctHeaders; readonly text: string; readonly payload: unknown },
 ): unknown {
   switch (settings.kind) {

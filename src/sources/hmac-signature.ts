@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { HmacSignature } from '../domain/hmac-sender.js';
 import { decodeBase64 } from './base64.js';
 import { isIdentifier } from './identifier.js';
 import { findMatchingSecret, MAX_SIGNATURES } from './match-secret.js';
@@ -6,25 +7,8 @@ import { oneHeader } from './one-header.js';
 import { isTimestamp, refuseByTime } from './signed-time.js';
 import type { DistinctHeaders, SignatureRefusal, Verification, VerificationInput } from './source.js';
 
-export interface HmacSignatureSettings {
-  /** Lower case. */
-  readonly header: string;
-  readonly algorithm: 'sha256' | 'sha512';
-  readonly encoding: 'hex' | 'base64';
-  /** Before the signature in its header or field; may be empty. */
-  readonly prefix: string;
-  /** What is signed, of `{body}` (once), `{timestamp}` and `{id}`. */
-  readonly signed: string;
-  readonly timestamp:
-    | { readonly kind: 'header'; readonly header: string; readonly unit: 's' | 'ms' }
-    | { readonly kind: 'field'; readonly field: string; readonly unit: 's' }
-    | null;
-  /** `null` when the header is nothing but the signature. */
-  readonly fields: { readonly separator: string; readonly signature: string } | null;
-}
-
 export interface HmacVerifierSettings {
-  readonly signature: HmacSignatureSettings;
+  readonly signature: HmacSignature;
   readonly secretEncoding: 'utf8' | 'hex' | 'base64';
   /** Header of the event ID where the signature covers it, in lower case; else `null`. */
   readonly signedIdHeader: string | null;
@@ -76,7 +60,7 @@ function readPresented(settings: HmacVerifierSettings, headers: DistinctHeaders)
 }
 
 /** The signatures without their prefix: several only where the header has fields, of a sender that rolls its secret. */
-function fieldValues({ fields, prefix }: HmacSignatureSettings, header: string): string[] | HeaderFault {
+function fieldValues({ fields, prefix }: HmacSignature, header: string): string[] | HeaderFault {
   const values = fields === null ? [header] : valuesOf(fields.separator, header, fields.signature);
   if (values.length === 0) return 'no_supported_signature';
   if (values.length > MAX_SIGNATURES) return 'malformed_header';
@@ -85,7 +69,7 @@ function fieldValues({ fields, prefix }: HmacSignatureSettings, header: string):
 }
 
 function readTimestamp(
-  { timestamp, fields }: HmacSignatureSettings,
+  { timestamp, fields }: HmacSignature,
   headers: DistinctHeaders,
   header: string,
 ): { readonly value: string } | 'missing_header' | 'malformed_header' {
@@ -107,7 +91,7 @@ function valuesOf(separator: string, header: string, name: string): string[] {
 }
 
 /** Only the form that the sender's own code writes: lower-case hex or padded base64, of the digest's length. */
-function decodeDigest({ encoding, algorithm }: HmacSignatureSettings, text: string): Buffer | undefined {
+function decodeDigest({ encoding, algorithm }: HmacSignature, text: string): Buffer | undefined {
   const bytes = encoding === 'hex' ? decodeHex(text) : decodeBase64(text);
   return bytes?.length === DIGEST_BYTES[algorithm] ? bytes : undefined;
 }

@@ -1,7 +1,8 @@
 import type { EventIdentity } from '../domain/event.js';
+import type { Challenge, EventIdPlace, EventTypePlace, HmacSignature } from '../domain/hmac-sender.js';
 import { dispose, type DispositionSettings } from './disposition.js';
-import { readEventId, type EventIdSettings } from './hmac-event-id.js';
-import { verifyHmac, type HmacSignatureSettings } from './hmac-signature.js';
+import { readEventId } from './hmac-event-id.js';
+import { verifyHmac } from './hmac-signature.js';
 import { isIdentifier, isUnsignedIdentifier } from './identifier.js';
 import { atPointer } from './json-pointer.js';
 import { oneHeader } from './one-header.js';
@@ -13,14 +14,10 @@ export interface HmacSettings extends DispositionSettings {
   readonly account: string;
   readonly tenant: string;
   readonly secretEncoding: 'utf8' | 'hex' | 'base64';
-  readonly signature: HmacSignatureSettings;
-  readonly eventId: EventIdSettings;
-  readonly eventType:
-    { readonly kind: 'header'; readonly header: string } | { readonly kind: 'body'; readonly pointer: string };
-  readonly challenge: {
-    readonly when: { readonly pointer: string; readonly equals: string };
-    readonly answer: string;
-  } | null;
+  readonly signature: HmacSignature;
+  readonly eventId: EventIdPlace;
+  readonly eventType: EventTypePlace;
+  readonly challenge: Challenge | null;
   /** `null` when the signature covers the ID. */
   readonly equalBodies: 'suspicious' | 'normal' | null;
 }

@@ -2,13 +2,12 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { CheckpointHook, CheckpointName } from '../../src/checkpoints.js';
-import type { PerformOperationResult } from '../../src/domain/outcome.js';
-import { CheckpointError } from '../../src/errors.js';
+import type { CheckpointName } from '../../src/checkpoints.js';
 import { operationKey, type AnyOperationDefinition } from '../../src/index.js';
 import { emailOperation, type EmailParams, type EmailPolicy } from '../../src/providers/email.js';
 import { createSmtpTransport } from '../../src/providers/smtp-transport.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
+import { attemptUntilSettled, deathAt, type Attempt } from '../support/settle-attempts.js';
 import { startSmtpSink, type SinkBehaviour, type SmtpSink } from '../support/smtp-sink.js';
 import { until } from '../support/until.js';
 import { hostileBodies } from '../support/vectors.js';
@@ -22,8 +21,6 @@ const PARAMS: EmailParams = {
   currency: 'usd',
 };
 const HOUR_MS = 3_600_000;
-/** Past the time that an attempt may be alive, by the bench's limits. */
-const DEAD_MS = 60_000;
 
 let bench: OperationsBench;
 let folder: string;
@@ -52,8 +49,6 @@ function email(policy: EmailPolicy, url = sink.url): AnyOperationDefinition {
   });
 }
 
-type Attempt = () => Promise<PerformOperationResult>;
-
 async function planned(
   definition: AnyOperationDefinition,
   options: Omit<PerformOptions, 'definitions'> = {},
@@ -64,27 +59,8 @@ async function planned(
   return () => perform({ operationKey: KEY });
 }
 
-/** Attempts until the operation is settled, without its delays; what may be alive is aged until it cannot be. */
-async function untilSettled(attempt: Attempt): Promise<string> {
-  for (let round = 0; round < 30; round += 1) {
-    const result = await attempt().catch((error: unknown) => {
-      if (error instanceof CheckpointError) return { kind: 'died' } as const;
-      throw error;
-    });
-    if (result.kind === 'settled') return result.status;
-    if (result.kind === 'missing') throw new Error('the operation is gone');
-    if ((await bench.read(KEY)).status === 'sending') await bench.age(KEY, DEAD_MS);
-  }
-  throw new Error('not settled in 30 attempts');
-}
-
-function deathAt(point: CheckpointName): CheckpointHook {
-  let died = false;
-  return (name) => {
-    if (died || name !== point) return Promise.resolve();
-    died = true;
-    return Promise.reject(new CheckpointError(name));
-  };
+function untilSettled(attempt: Attempt): Promise<string> {
+  return attemptUntilSettled(bench, KEY, attempt);
 }
 
 /** However many copies there are, they are the same message to the same recipient. */

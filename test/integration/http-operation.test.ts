@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { CheckpointHook, CheckpointName } from '../../src/checkpoints.js';
-import type { PerformOperationResult } from '../../src/domain/outcome.js';
-import { CheckpointError } from '../../src/errors.js';
+import type { CheckpointName } from '../../src/checkpoints.js';
 import { operationKey, type AnyOperationDefinition } from '../../src/index.js';
 import { httpOperation } from '../../src/providers/http-operation.js';
 import { startCalendar, type CalendarBehaviour, type CalendarStandIn } from '../support/calendar-stand-in.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
+import { attemptUntilSettled, deathAt, type Attempt } from '../support/settle-attempts.js';
 
 const KEY = operationKey('http', 'calendar', 't1', 'a/1', '3');
 const BODY = {
@@ -21,8 +20,6 @@ const BODY = {
 };
 const TOKEN = 'a-token-of-the-url';
 const HOUR_MS = 3_600_000;
-/** Past the time that an attempt may be alive, by the bench's limits. */
-const DEAD_MS = 60_000;
 
 let bench: OperationsBench;
 let calendar: CalendarStandIn;
@@ -41,8 +38,6 @@ function http(url = calendar.url): AnyOperationDefinition {
   return httpOperation({ targets: new Map([['calendar', { url: () => url }]]), giveUpAfterMs: 72 * HOUR_MS });
 }
 
-type Attempt = () => Promise<PerformOperationResult>;
-
 async function planned(
   definition: AnyOperationDefinition = http(),
   options: Omit<PerformOptions, 'definitions'> = {},
@@ -54,27 +49,8 @@ async function planned(
   return () => perform({ operationKey: KEY });
 }
 
-/** Attempts until the operation is settled, without its delays; what may be alive is aged until it cannot be. */
-async function untilSettled(attempt: Attempt): Promise<string> {
-  for (let round = 0; round < 30; round += 1) {
-    const result = await attempt().catch((error: unknown) => {
-      if (error instanceof CheckpointError) return { kind: 'died' } as const;
-      throw error;
-    });
-    if (result.kind === 'settled') return result.status;
-    if (result.kind === 'missing') throw new Error('the operation is gone');
-    if ((await bench.read(KEY)).status === 'sending') await bench.age(KEY, DEAD_MS);
-  }
-  throw new Error('not settled in 30 attempts');
-}
-
-function deathAt(point: CheckpointName): CheckpointHook {
-  let died = false;
-  return (name) => {
-    if (died || name !== point) return Promise.resolve();
-    died = true;
-    return Promise.reject(new CheckpointError(name));
-  };
+function untilSettled(attempt: Attempt): Promise<string> {
+  return attemptUntilSettled(bench, KEY, attempt);
 }
 
 /** However many calls there are, they are the same request. */

@@ -14,14 +14,13 @@ import {
 import { anyParams } from '../support/any-params.js';
 import { createGate } from '../support/gate.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
+import { DEAD_MS, deathAt } from '../support/settle-attempts.js';
 import { until } from '../support/until.js';
 
 type Params = Readonly<Record<string, unknown>>;
 
 const KEY = 'note:1';
 const HOUR_MS = 3_600_000;
-/** Past the time that an attempt may be alive, by the bench's limits. */
-const DEAD_MS = 60_000;
 
 let bench: OperationsBench;
 
@@ -74,16 +73,6 @@ async function planned(definition: AnyOperationDefinition, options: Omit<Perform
   await plan(definition);
   const perform = bench.performer({ ...options, definitions: [definition] });
   return () => perform({ operationKey: KEY });
-}
-
-/** Dies (by an error that only a checkpoint throws) at the first arrival at a point. */
-function deathAt(point: CheckpointName): CheckpointHook {
-  let died = false;
-  return (name) => {
-    if (died || name !== point) return Promise.resolve();
-    died = true;
-    return Promise.reject(new CheckpointError(name));
-  };
 }
 
 describe('an attempt', () => {

@@ -14,13 +14,12 @@ import {
   type OperationsBench,
   type PerformOptions,
 } from '../support/operations-bench.js';
+import { DEAD_MS } from '../support/settle-attempts.js';
 import { STAND_IN_KEY, startStandIn, type StripeStandIn } from '../support/stripe-stand-in.js';
 
 const SCOPE = 'stripe:acct_own:test';
 const KEY = operationKey('refund', 'requested', 't1', 'o1', 'r1');
 const HOUR_MS = 3_600_000;
-/** Past the time that an attempt may be alive, by the bench's limits. */
-const DEAD_MS = 60_000;
 
 let bench: OperationsBench;
 let folder: string;

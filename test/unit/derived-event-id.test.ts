@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readEventId, type EventIdSettings } from '../../src/sources/hmac-event-id.js';
+import type { EventIdPlace } from '../../src/domain/hmac-sender.js';
+import { readEventId } from '../../src/sources/hmac-event-id.js';
 
 /** The ID that these pointers make of a text, as a receiver would read it. */
-function idOf(text: string, settings: EventIdSettings): string | undefined {
+function idOf(text: string, settings: EventIdPlace): string | undefined {
   return readEventId(settings, { headers: {}, text, payload: JSON.parse(text) });
 }
 

@@ -1,23 +1,16 @@
 import { andThen, applied, duplicate, fetch, superseded, wait, type Circumstances, type Decision } from './decision.js';
 import type { DisputeFact } from './facts.js';
-import { paymentOf, withDispute, type Dispute, type DisputeStatus, type OrderCase } from './order-case.js';
+import {
+  DISPUTE_STATUSES,
+  paymentOf,
+  withDispute,
+  type Dispute,
+  type DisputeStatus,
+  type OrderCase,
+} from './order-case.js';
 import { recordAll } from './decide-refund.js';
 import { disputeReference, paymentReference, refundsReference } from './references.js';
 import { settleOrder } from './settle-order.js';
-
-/** How far a dispute got, furthest last. `lost` may still become `won` (a late win); nothing follows the last two. */
-const COURSE: readonly DisputeStatus[] = [
-  'warning_needs_response',
-  'warning_under_review',
-  'warning_closed',
-  'needs_response',
-  'under_review',
-  'lost',
-  'appeal_needs_response',
-  'appeal_under_review',
-  'won',
-  'prevented',
-];
 
 /**
  * The table of dispute facts. A dispute is beside the order's status: what was paid and refunded stays what it is, and
@@ -60,7 +53,7 @@ function decideStatus(
 }
 
 function isFurther(status: DisputeStatus, than: DisputeStatus): boolean {
-  return COURSE.indexOf(status) > COURSE.indexOf(than);
+  return DISPUTE_STATUSES.indexOf(status) > DISPUTE_STATUSES.indexOf(than);
 }
 
 /** A later status is news, and so is money that moved, whichever event tells it. */

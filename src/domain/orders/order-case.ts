@@ -56,17 +56,21 @@ export interface Refund {
   readonly operationKey: string | null;
 }
 
-export type DisputeStatus =
-  | 'warning_needs_response'
-  | 'warning_under_review'
-  | 'warning_closed'
-  | 'needs_response'
-  | 'under_review'
-  | 'lost'
-  | 'appeal_needs_response'
-  | 'appeal_under_review'
-  | 'won'
-  | 'prevented';
+/** How far a dispute gets, furthest last. `lost` may still become `won` (a late win); nothing follows the last two. */
+export const DISPUTE_STATUSES = [
+  'warning_needs_response',
+  'warning_under_review',
+  'warning_closed',
+  'needs_response',
+  'under_review',
+  'lost',
+  'appeal_needs_response',
+  'appeal_under_review',
+  'won',
+  'prevented',
+] as const;
+
+export type DisputeStatus = (typeof DISPUTE_STATUSES)[number];
 
 /** A balance transaction of a dispute: money taken (negative) or given back (positive). */
 export interface DisputeMovement {

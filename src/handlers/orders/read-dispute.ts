@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DisputeFact } from '../../domain/orders/facts.js';
-import type { DisputeMovement } from '../../domain/orders/order-case.js';
+import { DISPUTE_STATUSES, type DisputeMovement } from '../../domain/orders/order-case.js';
 import { amount, currency, linkedId, movedAmount, objectId } from './fields.js';
 
 /** A Dispute as far as orders read it (Stripe API, object dispute). Its amount may differ from the payment's. */
@@ -9,18 +9,7 @@ const disputeObject = z.object({
   object: z.literal('dispute'),
   amount,
   currency,
-  status: z.enum([
-    'warning_needs_response',
-    'warning_under_review',
-    'warning_closed',
-    'needs_response',
-    'under_review',
-    'lost',
-    'appeal_needs_response',
-    'appeal_under_review',
-    'won',
-    'prevented',
-  ]),
+  status: z.enum(DISPUTE_STATUSES),
   payment_intent: linkedId,
   charge: linkedId,
   balance_transactions: z.array(z.object({ id: objectId, amount: movedAmount, currency })).nullish(),
