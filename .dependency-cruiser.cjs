@@ -77,14 +77,14 @@ module.exports = {
     only(
       'handlers-are-users',
       '^src/handlers/',
-      ['^src/handlers/', '^src/index\\.ts$', '^src/domain/orders/'],
+      ['^src/handlers/', '^src/api/', '^src/domain/orders/'],
       'Written like a user would; the orders set has its pure decisions in the domain, where nothing but the case and the fact can reach them.',
     ),
     {
       name: 'effects-are-users',
       severity: 'error',
       from: { path: '^src/providers/(email|smtp|http)' },
-      to: { path: '^src/', pathNot: ['^src/providers/', '^src/index\\.ts$', '^src/errors\\.ts$'] },
+      to: { path: '^src/', pathNot: ['^src/providers/', '^src/api/', '^src/errors\\.ts$'] },
     },
     {
       name: 'express-stays-in-http',

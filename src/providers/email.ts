@@ -7,7 +7,7 @@ import {
   type OperationAnswer,
   type OperationContext,
   type PreparedMessage,
-} from '../index.js';
+} from '../api/index.js';
 import { isPlainAddress, parseMailbox, type Mailbox } from './email-address.js';
 import { buildMessage } from './email-message.js';
 import { orderPaid, type OrderPaid } from './email-templates/order-paid.js';

@@ -1,4 +1,4 @@
-import type { OperationAnswer } from '../index.js';
+import type { OperationAnswer } from '../api/index.js';
 import type { HttpResult } from './http-request.js';
 
 type Answered = Extract<HttpResult, { kind: 'answered' }>;

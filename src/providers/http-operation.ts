@@ -1,6 +1,6 @@
 import { urlToHttpOptions } from 'node:url';
 import { z } from 'zod';
-import { defineOperation, type AnyOperationDefinition, type OperationAnswer } from '../index.js';
+import { defineOperation, type AnyOperationDefinition, type OperationAnswer } from '../api/index.js';
 import { answerTo } from './http-answer.js';
 import { postJson } from './http-request.js';
 

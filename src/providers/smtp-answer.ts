@@ -1,4 +1,4 @@
-import type { OperationAnswer } from '../index.js';
+import type { OperationAnswer } from '../api/index.js';
 import type { MailResult } from './smtp-transport.js';
 
 type Failure = Extract<MailResult, { kind: 'failed' }>;

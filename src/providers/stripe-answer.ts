@@ -1,5 +1,5 @@
 import Stripe from 'stripe';
-import type { OperationAnswer, ReconcileAnswer } from '../index.js';
+import type { OperationAnswer, ReconcileAnswer } from '../api/index.js';
 
 /** Codes of a refusal that a person has to look at; each may change, and none by itself (docs.stripe.com/error-codes). */
 const PARKING = new Set(['charge_disputed', 'refund_disputed_payment', 'resource_missing']);

@@ -6,7 +6,7 @@ import {
   type OperationAttempt,
   type OperationLook,
   type ReconcileAnswer,
-} from '../index.js';
+} from '../api/index.js';
 import type { ConnectStripe } from './stripe-access.js';
 import { answerTo, codeOf, lookFailed, paymentIntentOf } from './stripe-answer.js';
 import { NO_KEY, paymentId, stripeScope, STRIPE_KEY_TTL_MS } from './stripe-operation.js';

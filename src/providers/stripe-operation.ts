@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OperationContext } from '../index.js';
+import type { OperationContext } from '../api/index.js';
 
 /** Stripe may forget a key 24 h after its first use (docs.stripe.com/api/idempotent_requests). */
 export const STRIPE_KEY_TTL_MS = 24 * 3_600_000;

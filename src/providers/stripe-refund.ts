@@ -8,7 +8,7 @@ import {
   type OperationContext,
   type OperationLook,
   type ReconcileAnswer,
-} from '../index.js';
+} from '../api/index.js';
 import type { ConnectStripe, StripeConnection } from './stripe-access.js';
 import { answerTo, codeOf, lookFailed } from './stripe-answer.js';
 import { NO_KEY, operationIdOf, paymentId, stripeScope, STRIPE_KEY_TTL_MS } from './stripe-operation.js';

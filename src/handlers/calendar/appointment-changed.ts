@@ -7,7 +7,7 @@ import {
   type Handler,
   type HandlerOutcome,
   type PlannedOperation,
-} from '../../index.js';
+} from '../../api/index.js';
 import { readAppointment, type AppointmentFact } from './appointment.js';
 import { insertEntry, lockEntry, replaceEntry } from './calendar-table.js';
 import { judgeChange } from './judge-change.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WebhookEvent } from '../../index.js';
+import type { WebhookEvent } from '../../api/index.js';
 import { instant, isBefore } from '../instant.js';
 import { identifier, storableText } from '../storable-text.js';
 

@@ -1,4 +1,4 @@
-import type { Transaction, WebhookEvent } from '../../index.js';
+import type { Transaction, WebhookEvent } from '../../api/index.js';
 import { spelledInstant } from '../instant.js';
 import type { AppointmentChange, AppointmentFact } from './appointment.js';
 

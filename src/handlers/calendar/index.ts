@@ -1,4 +1,4 @@
-import { defineHandlers, type HandlerSet } from '../../index.js';
+import { defineHandlers, type HandlerSet } from '../../api/index.js';
 import { appointmentChanged, type CalendarOptions } from './appointment-changed.js';
 
 export type { CalendarOptions } from './appointment-changed.js';

@@ -1,4 +1,4 @@
-import { applied, defineHandlers, duplicate, quarantine, type Handler, type HandlerSet } from '../../index.js';
+import { applied, defineHandlers, duplicate, quarantine, type Handler, type HandlerSet } from '../../api/index.js';
 import { insertEntry, isSameMoney } from './ledger-table.js';
 import { readPaymentFact } from './payment-fact.js';
 

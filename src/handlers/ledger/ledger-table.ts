@@ -1,4 +1,4 @@
-import type { Transaction, WebhookEvent } from '../../index.js';
+import type { Transaction, WebhookEvent } from '../../api/index.js';
 import type { PaymentFact } from './payment-fact.js';
 
 /** Writes the entry, if its reference is new; waits for another transaction that is just writing it. */

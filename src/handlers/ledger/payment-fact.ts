@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isMinorAmount, type WebhookEvent } from '../../index.js';
+import { isMinorAmount, type WebhookEvent } from '../../api/index.js';
 import { instant } from '../instant.js';
 import { identifier } from '../storable-text.js';
 

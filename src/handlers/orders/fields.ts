@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { About, OrderReference } from '../../domain/orders/facts.js';
-import { isMinorAmount } from '../../index.js';
+import { isMinorAmount } from '../../api/index.js';
 
 /** Nothing is coerced: an amount is a safe integer, not negative, and never a text. */
 export const amount = z.unknown().refine(isMinorAmount).transform(Number);

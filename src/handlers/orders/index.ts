@@ -15,7 +15,7 @@ import {
   type HandlerSet,
   type Transaction,
   type WebhookEvent,
-} from '../../index.js';
+} from '../../api/index.js';
 import type { Owns } from './fields.js';
 import { locateOrder } from './locate-order.js';
 import { looksOf } from './look-at-fetched.js';

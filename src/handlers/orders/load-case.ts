@@ -1,5 +1,5 @@
 import type { Order, OrderCase } from '../../domain/orders/order-case.js';
-import type { Transaction } from '../../index.js';
+import type { Transaction } from '../../api/index.js';
 
 /**
  * Locks an order and reads everything stored about it. Two statements: what the second reads must be as of the moment

@@ -1,6 +1,6 @@
 import type { Located } from '../../domain/orders/decide.js';
 import type { About, Fact, Looks } from '../../domain/orders/facts.js';
-import type { Transaction, WebhookEvent } from '../../index.js';
+import type { Transaction, WebhookEvent } from '../../api/index.js';
 import { loadCase } from './load-case.js';
 
 /**

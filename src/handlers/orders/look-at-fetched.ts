@@ -7,7 +7,7 @@ import {
   refundsReference,
   sessionReference,
 } from '../../domain/orders/references.js';
-import type { FetchReference, WebhookEvent } from '../../index.js';
+import type { FetchReference, WebhookEvent } from '../../api/index.js';
 import type { Owns } from './fields.js';
 import { readDispute } from './read-dispute.js';
 import { readPayment } from './read-payment.js';

@@ -8,7 +8,7 @@ import {
   type Refund,
 } from '../../domain/orders/order-case.js';
 import { stateOfDispute } from '../../domain/orders/settle-order.js';
-import type { Transaction, WebhookEvent } from '../../index.js';
+import type { Transaction, WebhookEvent } from '../../api/index.js';
 
 /** The rows are one tenant's and, where they name objects of the provider, one scope's. */
 type Key = Pick<WebhookEvent, 'scope' | 'tenant'>;

@@ -1,0 +1,20 @@
+/** What handlers and operations are written against; the built-in sets and effects use nothing else. */
+export { defineHandlers } from './handlers.js';
+export type { FetchedObject, Handler, HandlerSet, Transaction, WebhookEvent } from './handlers.js';
+export { applied, duplicate, fetchFirst, ignored, quarantine, superseded, wait } from './outcomes.js';
+export { defineOperation } from './operations.js';
+export type {
+  AnyOperationDefinition,
+  OperationAnswer,
+  OperationAttempt,
+  OperationContext,
+  OperationDefinition,
+  OperationLook,
+  ParamsSchema,
+  PreparedMessage,
+  ReconcileAnswer,
+  UnknownPolicy,
+} from './operations.js';
+export type { FetchReference, HandlerOutcome, PlannedOperation } from '../domain/outcome.js';
+export { operationKey } from '../domain/operation.js';
+export { formatMinor, isMinorAmount } from '../domain/money.js';
