@@ -7,8 +7,9 @@ import { createHttpServer } from './http/http-server.js';
 import { createLineSampler, type LineSampler } from './http/line-sampler.js';
 import { createPublicApp } from './http/public-app.js';
 import { createRateLimiter, type RateLimit } from './http/rate-limit.js';
-import { createReadiness, type SchemaCheck, type TemporalCheck } from './http/readiness.js';
-import { createReceiveWebhook, type ReceiveWebhookDeps } from './http/receive-webhook.js';
+import { createReadiness, type Readiness, type SchemaCheck, type TemporalCheck } from './http/readiness.js';
+import { createReceiveRequest, type ReceiveRequest } from './http/receive-request.js';
+import { createReceiveWebhook, type ReceiveDeps } from './http/receive-webhook.js';
 import type { ReceivingSource, SecretSource } from './http/receiving-source.js';
 import { createWebhookRouter } from './http/webhook-router.js';
 import type { InsertFailure } from './inbox/commit-batch.js';
@@ -33,7 +34,7 @@ export type ReceiverSourceConfig = SourceSettings & {
   readonly response: { readonly body: string; readonly contentType: string } | undefined;
 };
 
-export interface ReceiverOptions extends Pick<ReceiveWebhookDeps, 'checkpoints' | 'dispatch'> {
+export interface ReceiverOptions extends Pick<ReceiveDeps, 'checkpoints' | 'dispatch'> {
   readonly config: ReceiverConfig;
   /**
    * Used by the receiver alone, from `createPool` with `statementTimeoutMs: INSERT_STATEMENT_TIMEOUT_MS`; the caller
@@ -53,6 +54,9 @@ export interface Receiver {
   readonly publicApp: Express;
   /** `/webhooks/{source}` alone, for another Express application; before any body parser. */
   readonly router: Router;
+  /** The same for servers that speak web-standard requests and responses. */
+  readonly fetch: ReceiveRequest;
+  readonly readiness: () => Promise<Readiness>;
   /** @returns the port, which is the system's choice when 0 was asked for. */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ readonly port: number }>;
   /**
@@ -84,23 +88,22 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     metrics,
   });
   const sources = receivingSources(config);
-  const router = createWebhookRouter(
-    createReceiveWebhook({
-      sources,
-      diagnose: createSignatureDiagnosis({ sources, now: () => performance.now() }),
-      insert: (event) => batcher.insert(event),
-      dispatch: options.dispatch,
-      bodyMemory: createBodyMemory(config.maxBodyMemory, (bytes) => {
-        metrics.bodyBytesInMemory.set(bytes);
-      }),
-      checkpoints: options.checkpoints,
-      log,
-      metrics,
-      sampler,
-      now: options.now ?? Date.now,
-      isStopping,
+  const deps: ReceiveDeps = {
+    sources,
+    diagnose: createSignatureDiagnosis({ sources, now: () => performance.now() }),
+    insert: (event) => batcher.insert(event),
+    dispatch: options.dispatch,
+    bodyMemory: createBodyMemory(config.maxBodyMemory, (bytes) => {
+      metrics.bodyBytesInMemory.set(bytes);
     }),
-  );
+    checkpoints: options.checkpoints,
+    log,
+    metrics,
+    sampler,
+    now: options.now ?? Date.now,
+    isStopping,
+  };
+  const router = createWebhookRouter(createReceiveWebhook(deps));
   const { schemaCheck, temporalCheck } = options;
   const readiness = createReadiness({ schemaCheck, temporalCheck, isStopping });
   const publicApp = createPublicApp({ router, readiness, log, sampler });
@@ -109,6 +112,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   return {
     publicApp,
     router,
+    fetch: createReceiveRequest(deps),
+    readiness,
     listen: async ({ host, port }) => ({ port: await server.listen(host, port) }),
     stop: async () => {
       stopping = true;

@@ -2,6 +2,14 @@
 export { defineHandlers } from './handlers.js';
 export type { FetchedObject, Handler, HandlerSet, Transaction, WebhookEvent } from './handlers.js';
 export { applied, duplicate, fetchFirst, ignored, quarantine, superseded, wait } from './outcomes.js';
+export {
+  defineStripeHandlers,
+  typedHandlers,
+  type GithubEvents,
+  type StripeEvents,
+  type TypedEvent,
+  type TypedHandler,
+} from './typed-handlers.js';
 export { defineOperation } from './operations.js';
 export type {
   AnyOperationDefinition,

@@ -1,7 +1,10 @@
 export type { Config } from './config.js';
+export type { ConfigDocument } from './document-schema.js';
 export { parseDuration } from './duration.js';
 export { readTextFile } from './read-file.js';
 export { readSecrets } from './read-secrets.js';
 export type { SecretReference } from './secret-reference.js';
 export { loadConfig, requireDatabaseUrl } from './load-config.js';
+export { parseConfig } from './parse-config.js';
+export { BUILT_IN_HANDLER_SETS } from './source-rules.js';
 export { summarizeConfig } from './summarize-config.js';

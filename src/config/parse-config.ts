@@ -78,7 +78,7 @@ export function readConfig(
   const { problems, warnings } = joinFindings([
     { problems: [...shapeProblems, ...findStrayReferences(plain.document)], warnings: [] },
     findNotBuiltYet(plain.document, notBuilt, draft.isSound),
-    checkSources(draft, handlerSets),
+    checkSources(draft, handlerSets, role),
     checkScopes(draft),
     checkBlocks(draft),
     values,

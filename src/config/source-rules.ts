@@ -3,41 +3,49 @@ import type { Draft, SourceDraft } from './draft.js';
 import { formatDuration } from './duration.js';
 import { nearName } from './near-name.js';
 import { inDocument, joinFindings, type DocumentPath, type Findings, type Problem } from './problem.js';
+import type { Role } from './environment.js';
 import { accountOf, maxBodyBytesOf, signedTemplateOf, signsId } from './source-defaults.js';
 
 /** The sets that come with oncehook, built or not: their names cannot be taken by others. */
-const BUILT_IN_HANDLER_SETS = ['orders', 'ledger', 'calendar', 'none'] as const;
+export const BUILT_IN_HANDLER_SETS = ['orders', 'ledger', 'calendar', 'none'] as const;
 
 /** A tolerance above this is legal and rarely meant: a captured delivery can be played again for as long. */
 const LONG_TOLERANCE_MS = 3_600_000;
 
 /** What must hold between the fields of one source. `handlerSets` are the names registered in code. */
-export function checkSources(draft: Draft, handlerSets: ReadonlySet<string>): Findings {
-  return joinFindings(draft.sources.map((source) => checkSource(source, draft, handlerSets)));
+export function checkSources(draft: Draft, handlerSets: ReadonlySet<string>, role: Role): Findings {
+  return joinFindings(draft.sources.map((source) => checkSource(source, draft, handlerSets, role)));
 }
 
-function checkSource(source: SourceDraft, draft: Draft, handlerSets: ReadonlySet<string>): Findings {
+function checkSource(source: SourceDraft, draft: Draft, handlerSets: ReadonlySet<string>, role: Role): Findings {
   const at: At = (...path) => ['sources', source.name, ...path];
+  const handlers = checkHandlers(source, at, handlerSets, role);
   return {
     problems: [
-      ...handlersProblems(source, at, handlerSets),
+      ...handlers.problems,
       ...bodyProblems(source, at, draft),
       ...accountProblems(source, at),
       ...(source.kind === 'hmac' ? hmacProblems(source, at) : []),
     ],
-    warnings: toleranceWarnings(source, at),
+    warnings: [...handlers.warnings, ...toleranceWarnings(source, at)],
   };
 }
 
 type At = (...path: DocumentPath) => DocumentPath;
 
-function handlersProblems({ handlers }: SourceDraft, at: At, handlerSets: ReadonlySet<string>): Problem[] {
-  if (handlers === undefined) return [];
+/** Only a worker runs handlers; a receiver or a command may be beside an application that has the set in its code. */
+function checkHandlers({ handlers }: SourceDraft, at: At, handlerSets: ReadonlySet<string>, role: Role): Findings {
   const known = [...BUILT_IN_HANDLER_SETS, ...handlerSets];
-  if (known.includes(handlers)) return [];
+  if (handlers === undefined || known.includes(handlers)) return { problems: [], warnings: [] };
+  const say = (text: string): Problem[] => [inDocument(at('handlers'), text)];
   const near = nearName(handlers, known);
-  const hint = near === undefined ? `known: ${known.join(', ')}` : `did you mean ${near}?`;
-  return [inDocument(at('handlers'), `there is no handler set of this name; ${hint}`)];
+  if (near !== undefined) {
+    return { problems: say(`there is no handler set of this name; did you mean ${near}?`), warnings: [] };
+  }
+  if (role !== 'worker') {
+    return { problems: [], warnings: say('is no built-in handler set: the worker must be given it in code') };
+  }
+  return { problems: say(`there is no handler set of this name; known: ${known.join(', ')}`), warnings: [] };
 }
 
 function bodyProblems(source: SourceDraft, at: At, draft: Draft): Problem[] {

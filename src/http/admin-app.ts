@@ -3,7 +3,8 @@ import type { Express, RequestHandler, Router } from 'express';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../observability/logger.js';
 import { answerError, answerMethodNotAllowed, answerNotFound, plainExpress } from './plain-express.js';
-import { sendProblem, sendText } from './problem.js';
+import { sendText } from './answer.js';
+import { sendProblem } from './problem.js';
 import { identifyRequest } from './request-id.js';
 
 export interface AdminAppOptions {

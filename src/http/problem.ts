@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
+import { sendAnswer, textAnswer, type Answer } from './answer.js';
 import { closeAfterAnswer } from './close-after-answer.js';
 
 /** The one table from what went wrong to an HTTP status. The codes are part of the contract with senders. */
@@ -33,21 +34,9 @@ export interface ProblemOptions {
   readonly allow?: string;
 }
 
-/**
- * Answers with a problem document (RFC 9457). It names the code and nothing of the request but its ID. When the
- * request's body was not read to its end the connection closes, so that nobody has to read the rest.
- */
-export function sendProblem(
-  req: IncomingMessage,
-  res: ServerResponse,
-  code: ProblemCode,
-  options: ProblemOptions,
-): void {
+/** A problem document (RFC 9457). It names the code and nothing of the request but its ID. */
+export function problemAnswer(code: ProblemCode, options: ProblemOptions): Answer {
   const status = STATUS_OF[code];
-  if (options.allow !== undefined) res.setHeader('Allow', options.allow);
-  if (status === 429 || status === 503) res.setHeader('Retry-After', String(RETRY_AFTER_SECONDS));
-  if (code === 'unauthorized') res.setHeader('WWW-Authenticate', 'Bearer');
-  if (hasUnreadBody(req)) closeAfterAnswer(req, res);
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',
@@ -55,27 +44,29 @@ export function sendProblem(
     code,
     requestId: options.requestId,
   };
-  sendText(req, res, status, 'application/problem+json', JSON.stringify(problem));
+  return textAnswer(status, 'application/problem+json', JSON.stringify(problem), {
+    ...(options.allow !== undefined && { Allow: options.allow }),
+    ...((status === 429 || status === 503) && { 'Retry-After': String(RETRY_AFTER_SECONDS) }),
+    ...(code === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }),
+  });
 }
 
-/** Answers with a text whose type is fixed: no browser may guess another, no cache may keep it. */
-export function sendText(
+/** Answers with a problem document. */
+export function sendProblem(
   req: IncomingMessage,
   res: ServerResponse,
-  status: number,
-  contentType: string,
-  text: string,
+  code: ProblemCode,
+  options: ProblemOptions,
 ): void {
-  res.writeHead(status, {
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(text),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  });
-  res.end(req.method === 'HEAD' ? undefined : text);
+  closeIfUnread(req, res);
+  sendAnswer(req, res, problemAnswer(code, options));
 }
 
-function hasUnreadBody(req: IncomingMessage): boolean {
-  if (req.complete) return false;
+/** A body that was not read to its end ends its connection with the answer, so that nobody has to read the rest. */
+export function closeIfUnread(req: IncomingMessage, res: ServerResponse): void {
+  if (!req.complete && hasBody(req)) closeAfterAnswer(req, res);
+}
+
+function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }

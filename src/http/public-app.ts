@@ -2,7 +2,7 @@ import type { Express, RequestHandler, Router } from 'express';
 import type { Logger } from '../observability/logger.js';
 import { answerError, answerMethodNotAllowed, answerNotFound, plainExpress } from './plain-express.js';
 import type { LineSampler } from './line-sampler.js';
-import { sendText } from './problem.js';
+import { sendText } from './answer.js';
 import { sendReadiness, type Readiness } from './readiness.js';
 import { identifyRequest } from './request-id.js';
 

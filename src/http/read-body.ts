@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { DistinctHeaders } from '../sources/source.js';
 import type { BodyReservation } from './body-memory.js';
 
 export interface ReadBodyOptions {
@@ -32,7 +33,7 @@ export async function readBody(req: IncomingMessage, options: ReadBodyOptions): 
   if (req.readableDidRead || req.readableEnded) return { ok: false, cause: 'already_read' };
   if (req.destroyed) return { ok: false, cause: 'aborted' };
   return new Promise((resolve) => {
-    const buffer = growingBuffer(options, declaredLength(req));
+    const buffer = growingBuffer(options, declaredLength(req.headersDistinct));
     const finish = (result: ReadBody): void => {
       clearTimeout(timer);
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
@@ -58,13 +59,14 @@ export async function readBody(req: IncomingMessage, options: ReadBodyOptions): 
   });
 }
 
-/** The length that the request names, when it names one; node has checked its form. */
-export function declaredLength(req: IncomingMessage): number | undefined {
-  const header = req.headers['content-length'];
-  return header === undefined ? undefined : Number(header);
+/** The length that a request names, when it names one. */
+export function declaredLength(headers: DistinctHeaders): number | undefined {
+  const [header] = headers['content-length'] ?? [];
+  return header !== undefined && /^[0-9]+$/.test(header) ? Number(header) : undefined;
 }
 
-function growingBuffer(
+/** Takes what comes into one buffer that doubles, within the limit and the memory bound. */
+export function growingBuffer(
   { maxBytes, reservation }: ReadBodyOptions,
   declared: number | undefined,
 ): { append(chunk: Buffer): 'too_large' | 'out_of_memory' | undefined; content(): Buffer } {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { sendText } from './problem.js';
+import { sendText } from './answer.js';
 
 /** Whether the schema is at least the one needed; throws when PostgreSQL does not answer. */
 export type SchemaCheck = () => Promise<'ok' | 'behind'>;

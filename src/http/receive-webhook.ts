@@ -1,52 +1,26 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
-import type { CheckpointHook } from '../checkpoints.js';
-import type { ProcessWebhookEventInput } from '../domain/event.js';
-import type { InsertResult } from '../inbox/commit-batch.js';
-import { asideId } from '../inbox/keep-aside.js';
-import type { NewEvent, StoredResult } from '../inbox/new-event.js';
-import type { Logger } from '../observability/logger.js';
-import type { Metrics } from '../observability/metrics.js';
-import type { Envelope, Source, SignatureRefusal, VerificationInput } from '../sources/source.js';
-import type { BodyMemory } from './body-memory.js';
-import type { Diagnose } from './diagnose-signature.js';
-import { recordDelivery } from './delivery-log.js';
-import { readJsonBody } from './json-body.js';
-import type { LineSampler } from './line-sampler.js';
-import { sendProblem, sendText } from './problem.js';
-import { declaredLength, readBody, type ReadBody } from './read-body.js';
+import { sendAnswer } from './answer.js';
+import { answerTo } from './answer-verdict.js';
+import { recordDelivery, type DeliveryLogOptions } from './delivery-log.js';
+import { judgeDelivery, type IncomingDelivery, type JudgeDeps } from './judge-delivery.js';
+import { closeIfUnread } from './problem.js';
+import { readBody } from './read-body.js';
 import type { ReceivingSource } from './receiving-source.js';
 import { identifyRequest } from './request-id.js';
+import { startProcessing, type StartProcessingDeps } from './start-processing.js';
 import { createTurns } from './turns.js';
 import { refused, type Verdict } from './verdict.js';
 
-export interface ReceiveWebhookDeps {
+export interface ReceiveDeps extends JudgeDeps, StartProcessingDeps, DeliveryLogOptions {
   readonly sources: ReadonlyMap<string, ReceivingSource>;
-  readonly insert: (event: NewEvent) => Promise<InsertResult>;
-  /** Begins the processing of an event that this request stored; must not throw, and nobody waits for it. */
-  readonly dispatch: (event: ProcessWebhookEventInput) => void;
-  readonly bodyMemory: BodyMemory;
-  /** Looks for what made a signature fail, for the operator. */
-  readonly diagnose: Diagnose;
-  readonly checkpoints: CheckpointHook;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly sampler: LineSampler;
-  /** The receiver's clock, in milliseconds since 1970. */
-  readonly now: () => number;
-  /** True once the process has begun to stop. */
-  readonly isStopping: () => boolean;
 }
-
-/** From the end of the headers to the end of the body, in milliseconds. */
-const BODY_DEADLINE_MS = 8_000;
 
 /** Handles every request to `/webhooks/{source}`, from its method to its answer. Never rejects. */
 export type ReceiveWebhook = (req: IncomingMessage, res: ServerResponse, sourceName: string) => Promise<void>;
 
-export function createReceiveWebhook(deps: ReceiveWebhookDeps): ReceiveWebhook {
+export function createReceiveWebhook(deps: ReceiveDeps): ReceiveWebhook {
   const turns = createTurns();
   // Whose last delivery was refused: a flood of these waits for everybody else.
   const refusedOn = new WeakSet<Socket>();
@@ -55,7 +29,7 @@ export function createReceiveWebhook(deps: ReceiveWebhookDeps): ReceiveWebhook {
     const requestId = identifyRequest(req, res);
     await turns.next(refusedOn.has(req.socket) ? 'last' : 'in_order');
     const receiving = deps.sources.get(sourceName);
-    const verdict = await judge(deps, req, receiving, requestId).catch((error: unknown) =>
+    const verdict = await judgeDelivery(deps, deliveryIn(req), receiving, requestId).catch((error: unknown) =>
       refused('unavailable', 'unexpected_error', { err: error }),
     );
     if (verdict.kind === 'refused') refusedOn.add(req.socket);
@@ -63,156 +37,20 @@ export function createReceiveWebhook(deps: ReceiveWebhookDeps): ReceiveWebhook {
     answer(deps, req, res, requestId, receiving, verdict);
     const durationMs = performance.now() - startedAt;
     recordDelivery(deps, { requestId, source: receiving?.source.name, verdict, durationMs });
-    if (verdict.kind === 'stored' && verdict.result === 'accepted') await startProcessing(deps, res, verdict.envelope);
+    await startProcessing(deps, verdict, () => finished(res).catch(() => undefined));
   };
 }
 
-/** The order of these checks is a promise: before the signature holds, nothing of the body is parsed or stored. */
-async function judge(
-  deps: ReceiveWebhookDeps,
-  req: IncomingMessage,
-  receiving: ReceivingSource | undefined,
-  requestId: string,
-): Promise<Verdict> {
-  const arrivedAt = deps.now();
-  if (req.method !== 'POST') return refused('method_not_allowed');
-  if (receiving === undefined) return refused('unknown_source');
-  if (deps.isStopping()) return refused('unavailable', 'stopping');
-  if ((declaredLength(req) ?? 0) > receiving.maxBodyBytes) return refused('payload_too_large', 'declared');
-  if (isEncoded(req)) return refused('unsupported_encoding');
-
-  const reservation = deps.bodyMemory.reserve();
-  try {
-    const read = await readBody(req, { maxBytes: receiving.maxBodyBytes, deadlineMs: BODY_DEADLINE_MS, reservation });
-    if (!read.ok) return unread(read);
-    await deps.checkpoints('receiver.body-read');
-
-    const verified = verify(deps, req, receiving, read.body, { requestId, arrivedAt });
-    if ('kind' in verified) return verified;
-    await deps.checkpoints('receiver.before-insert');
-
-    const result = await deps.insert(verified.event);
-    if (result === 'unavailable') return refused('unavailable', 'insert', { envelope: verified.envelope });
-    await deps.checkpoints('receiver.after-commit');
-    return stored(verified, result);
-  } finally {
-    reservation.release();
-  }
-}
-
-/** No sender compresses, and whether a signature covers the bytes before or after would be a guess. */
-function isEncoded(req: IncomingMessage): boolean {
-  const { 'content-encoding': content = 'identity', 'transfer-encoding': transfer = 'chunked' } = req.headers;
-  return content.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked';
-}
-
-function unread({ cause }: Extract<ReadBody, { ok: false }>): Verdict {
-  switch (cause) {
-    case 'too_large':
-      return refused('payload_too_large', 'read');
-    case 'timeout':
-      return refused('request_timeout');
-    case 'out_of_memory':
-      return refused('unavailable', 'body_memory');
-    case 'already_read':
-      return refused('unavailable', 'body_already_read');
-    case 'aborted':
-      return { kind: 'aborted' };
-  }
-}
-
-interface Verified {
-  readonly event: NewEvent;
-  readonly envelope: Envelope;
-}
-
-function stored({ event, envelope }: Verified, result: StoredResult): Verdict {
-  switch (result) {
-    case 'inserted':
-      return { kind: 'stored', result: 'accepted', envelope };
-    case 'duplicate':
-    case 'duplicate_of_other_bytes':
-      return { kind: 'stored', result: 'duplicate', envelope, otherBytes: result === 'duplicate_of_other_bytes' };
-    case 'suspected_replay':
-    case 'id_conflict': {
-      const disposition = { kind: 'quarantined', reason: result } as const;
-      return { kind: 'stored', result: 'accepted', envelope: { ...envelope, eventId: asideId(event), disposition } };
-    }
-  }
-}
-
-function verify(
-  deps: ReceiveWebhookDeps,
-  req: IncomingMessage,
-  receiving: ReceivingSource,
-  body: Buffer,
-  { requestId, arrivedAt }: { readonly requestId: string; readonly arrivedAt: number },
-): Verified | Verdict {
-  if (body.length === 0) return refused('empty_body');
-  const { source, rateLimiter } = receiving;
-  const headers = req.headersDistinct;
-  const input = {
-    headers,
-    body,
-    secrets: receiving.secrets.current().map((secret) => secret.reveal()),
-    toleranceMs: receiving.toleranceMs,
-    nowSeconds: Math.floor(arrivedAt / 1000),
-  };
-  const verification = source.verify(input);
-  if (!verification.ok) return refuseSignature(deps, source, input, verification);
-  deps.metrics.secretMatches.inc({ source: source.name, position: String(verification.secretPosition) });
-  if (rateLimiter?.take(performance.now()) === false) return refused('rate_limited');
-
-  const signedSha256 = createHash('sha256').update(body).digest();
-  const facts = { bytes: body.length, sha256: signedSha256.toString('hex') };
-  const text = source.unwrap === undefined ? body : source.unwrap(headers, body);
-  if (text === undefined) return refused('invalid_event', 'not_the_form_it_claims', facts);
-  const json = readJsonBody(text);
-  if (!json.ok) return refused(json.code, undefined, facts);
-  const reading = source.read({ headers, text: json.text, payload: json.value });
-  if (reading === undefined) return refused('invalid_event', undefined, facts);
-  if (reading.kind === 'challenge') return { kind: 'challenge', answer: reading.answer };
-  const { envelope } = reading;
-  const { secretPosition } = verification;
-  const received = { source: source.name, requestId, signedSha256, secretPosition, payloadText: json.text };
-  return { event: newEvent(envelope, received), envelope };
-}
-
-function refuseSignature(
-  deps: ReceiveWebhookDeps,
-  source: Source,
-  input: VerificationInput,
-  refusal: SignatureRefusal,
-): Verdict {
-  if (refusal.cause === 'timestamp_out_of_tolerance') {
-    return refused('invalid_signature', refusal.cause, { skewSeconds: refusal.skewSeconds });
-  }
-  const found = refusal.cause === 'no_matching_secret' ? deps.diagnose(source, input) : undefined;
-  if (found === undefined) return refused('invalid_signature', refusal.cause);
-  const { cause, ...facts } = found;
-  return refused('invalid_signature', cause, facts);
-}
-
-type Received = Pick<NewEvent, 'source' | 'requestId' | 'signedSha256' | 'secretPosition' | 'payloadText'>;
-
-function newEvent(envelope: Envelope, received: Received): NewEvent {
-  const { scope, eventId, identity, eventType, providerCreatedAt, twinEventId, disposition } = envelope;
+function deliveryIn(req: IncomingMessage): IncomingDelivery {
   return {
-    ...received,
-    scope,
-    eventId,
-    identity,
-    eventType,
-    providerCreatedAt,
-    twinEventId,
-    status: disposition.kind === 'process' ? 'pending' : disposition.kind,
-    outcome: disposition.kind === 'done' ? disposition.outcome : null,
-    reason: disposition.kind === 'process' ? null : disposition.reason,
+    method: req.method ?? '',
+    headers: req.headersDistinct,
+    readBody: (options) => readBody(req, options),
   };
 }
 
 function answer(
-  deps: ReceiveWebhookDeps,
+  deps: ReceiveDeps,
   req: IncomingMessage,
   res: ServerResponse,
   requestId: string,
@@ -221,35 +59,11 @@ function answer(
 ): void {
   if (res.destroyed || res.headersSent) return;
   if (deps.isStopping()) res.setHeader('Connection', 'close');
-  switch (verdict.kind) {
-    case 'stored': {
-      const { body = JSON.stringify({ status: verdict.result }), contentType = 'application/json' } =
-        receiving?.response ?? {};
-      sendText(req, res, 200, contentType, body);
-      return;
-    }
-    case 'challenge':
-      sendText(req, res, 200, 'text/plain; charset=utf-8', verdict.answer);
-      return;
-    case 'refused':
-      sendProblem(req, res, verdict.code, {
-        requestId,
-        ...(verdict.code === 'method_not_allowed' && { allow: 'POST' }),
-      });
-      return;
-    case 'aborted':
-      res.destroy();
+  const heard = answerTo(verdict, requestId, receiving);
+  if (heard === undefined) {
+    res.destroy();
+    return;
   }
-}
-
-/** After the answer has left: a start of any length holds nobody up, and one that is lost here is the sweeper's. */
-async function startProcessing(deps: ReceiveWebhookDeps, res: ServerResponse, envelope: Envelope): Promise<void> {
-  if (envelope.disposition.kind !== 'process') return;
-  await finished(res).catch(() => undefined);
-  try {
-    await deps.checkpoints('receiver.after-answer');
-    deps.dispatch({ scope: envelope.scope, eventId: envelope.eventId, eventType: envelope.eventType });
-  } catch (error) {
-    deps.log.error({ err: error, scope: envelope.scope, eventId: envelope.eventId }, 'dispatch not begun');
-  }
+  if (verdict.kind === 'refused') closeIfUnread(req, res);
+  sendAnswer(req, res, heard);
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdminApp } from '../http/admin-app.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { Stoppable } from './shutdown.js';
+import type { Stoppable } from '../service/stoppable.js';
 
 /** Starts the operator's listener and logs its port, which is the system's choice when 0 was asked for. */
 export async function startAdminServer(options: {

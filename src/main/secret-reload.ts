@@ -4,7 +4,7 @@ import { readSecrets, readTextFile, type SecretReference } from '../config/index
 import { ConfigError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { Stoppable } from './shutdown.js';
+import type { Stoppable } from '../service/stoppable.js';
 
 export interface SecretReloadOptions {
   readonly config: Pick<Config, 'sources'>;

@@ -33,6 +33,11 @@ export function createLogger(level: string, name: string, destination?: Destinat
   );
 }
 
+/** Another's logger, held to the same: lines of ours never carry an error's text. */
+export function withoutErrorTexts(log: Logger): Logger {
+  return log.child({}, { serializers: { err: describeError } });
+}
+
 export interface ErrorDescription {
   readonly name: string;
   readonly code: string | null;

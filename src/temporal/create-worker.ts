@@ -11,6 +11,10 @@ export interface CreateWorkerOptions {
   readonly activities: Activities;
   /** Activities at once; each holds at most one database connection, so the pool should have as many. */
   readonly maxActivities: number;
+  /** To be used instead of one of its own, and left open. */
+  readonly sharedConnection?: NativeConnection;
+  /** What an application wants of the worker besides; ours comes first. */
+  readonly extra?: Partial<WorkerOptions>;
 }
 
 /** A Temporal worker with the connection that it owns. */
@@ -31,8 +35,10 @@ const STICKY_TIMEOUT = '5 seconds';
 /** @throws the connection's error when Temporal does not answer: the caller decides how long to try. */
 export async function createTemporalWorker(options: CreateWorkerOptions): Promise<RunningWorker> {
   const { settings, taskQueue, activities, maxActivities } = options;
-  const connection = await NativeConnection.connect(settings.connection);
+  const connection = options.sharedConnection ?? (await NativeConnection.connect(settings.connection));
+  const close = (): Promise<void> => (options.sharedConnection === undefined ? connection.close() : Promise.resolve());
   const worker = await Worker.create({
+    ...options.extra,
     connection,
     namespace: settings.namespace,
     taskQueue,
@@ -42,7 +48,7 @@ export async function createTemporalWorker(options: CreateWorkerOptions): Promis
     shutdownGraceTime: SHUTDOWN_GRACE,
     ...workflowCode(),
   }).catch(async (error: unknown) => {
-    await connection.close();
+    await close();
     throw error;
   });
   return {
@@ -50,7 +56,7 @@ export async function createTemporalWorker(options: CreateWorkerOptions): Promis
     shutdown: () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
     },
-    close: () => connection.close(),
+    close,
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { receiverConfig } from '../../src/main/receiver-config.js';
+import { receiverConfig } from '../../src/service/receiver-config.js';
 import { configure } from '../support/configured.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { rawPost, sendRaw } from '../support/http-client.js';

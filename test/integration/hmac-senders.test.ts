@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { receiverConfig } from '../../src/main/receiver-config.js';
+import { receiverConfig } from '../../src/service/receiver-config.js';
 import { configure, type SourceDocuments } from '../support/configured.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { rawPost, send, sendRaw, type Answer } from '../support/http-client.js';

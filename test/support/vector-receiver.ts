@@ -1,4 +1,4 @@
-import { receiverConfig } from '../../src/main/receiver-config.js';
+import { receiverConfig } from '../../src/service/receiver-config.js';
 import { configure, sourceOf, type SourceDocuments } from './configured.js';
 import { codeIn, rawPost, sendRaw } from './http-client.js';
 import { startReceiver, type RunningReceiver } from './running-receiver.js';

@@ -243,8 +243,11 @@ describe('one thing wrong', () => {
 describe('handler sets', () => {
   it('of a user must be registered, and built-in names stay ours', () => {
     const text = `${GOOD_FILE}    handlers: shop-handlers\n`;
-    expect(problemsOf(() => loadText(text))).toEqual([
+    expect(problemsOf(() => loadText(text, { role: 'worker' }))).toEqual([
       'oncehook.yaml:6: sources.stripe.handlers: there is no handler set of this name; known: orders, ledger, calendar, none',
+    ]);
+    expect(loadText(text).warnings).toEqual([
+      'oncehook.yaml:6: sources.stripe.handlers: is no built-in handler set: the worker must be given it in code',
     ]);
     const config = loadText(text, { handlerSets: new Set(['shop-handlers']) });
     expect(config.sources.get('stripe')?.handlers).toBe('shop-handlers');

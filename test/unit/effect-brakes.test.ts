@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/errors.js';
-import { effectBrakes } from '../../src/main/effect-brakes.js';
+import { effectBrakes } from '../../src/service/effect-brakes.js';
 import { NO_BRAKE, heldBack } from '../../src/operations/brake.js';
 import { GOOD_FILE, loadText, problemsOf } from '../support/config-input.js';
 

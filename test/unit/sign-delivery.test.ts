@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createSource } from '../../src/sources/create-source.js';
 import { signDelivery } from '../../src/sources/sign-delivery.js';
-import { receiverConfig } from '../../src/main/receiver-config.js';
+import { receiverConfig } from '../../src/service/receiver-config.js';
 import { configure } from '../support/configured.js';
 import { SENDER_ENV, SENDER_SECRETS, SENDER_SOURCES, signAs, type SenderName } from '../support/senders.js';
 

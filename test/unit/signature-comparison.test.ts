@@ -1,7 +1,7 @@
 import type * as Crypto from 'node:crypto';
 import { timingSafeEqual } from 'node:crypto';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { receiverConfig } from '../../src/main/receiver-config.js';
+import { receiverConfig } from '../../src/service/receiver-config.js';
 import { createSource } from '../../src/sources/create-source.js';
 import { verifyStripeSignature } from '../../src/sources/stripe-signature.js';
 import { configure } from '../support/configured.js';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { receiverConfig } from '../../src/main/receiver-config.js';
+import { receiverConfig } from '../../src/service/receiver-config.js';
 import { createSource } from '../../src/sources/create-source.js';
 import type { VerificationInput } from '../../src/sources/source.js';
 import { configure } from '../support/configured.js';

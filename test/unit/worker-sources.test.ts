@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../src/config/parse-config.js';
-import { builtInHandlerSets, workerSources } from '../../src/main/worker-sources.js';
+import { builtInHandlerSets, workerSources } from '../../src/service/worker-sources.js';
 
 function admit(source: object, scope: string): unknown {
   const config = parseConfig(

@@ -1,0 +1,121 @@
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import type { Registry } from 'prom-client';
+import type { Activities } from '../../activities/index.js';
+import { pollTemporal } from '../service/poll-temporal.js';
+import { stopAll } from '../service/stoppable.js';
+import { createWorkerService, MAX_ACTIVITIES, type WorkerService } from '../service/worker-service.js';
+import { createTemporalWorker } from '../temporal/create-worker.js';
+import { openContext, type WebhookContext, type WebhookOptions } from './webhook-options.js';
+
+/** What goes into a Temporal worker of an application's own. */
+export interface WebhookActivities {
+  /** Register these, and the workflows of `oncehook/workflows`, in a worker on the options' task queue. */
+  readonly activities: Activities;
+  readonly metrics: Registry;
+  /**
+   * Waits until the database answers and its schema fits, then starts the sweeper, which finds what was left behind.
+   * @throws DatabaseUnusableError when the database can never do.
+   */
+  start(): Promise<void>;
+  /** To be called once the worker's `run()` has returned. Finished when it returns; may be called twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The processing half without a worker, for applications that run all workflows in one worker of their own.
+ * @throws ConfigError with every problem at once.
+ */
+export function createWebhookActivities(options: WebhookOptions): WebhookActivities {
+  const context = openContext(options, 'worker');
+  const service = serviceOf(context, options);
+  return {
+    activities: service.activities,
+    metrics: context.metrics.registry,
+    start: async () => {
+      await service.start();
+    },
+    stop: () => stop(context, service),
+  };
+}
+
+export interface WebhookWorkerOptions extends WebhookOptions {
+  /** A connection to share and leave open; by default one made from the standard `TEMPORAL_*` variables. */
+  readonly connection?: NativeConnection;
+  /** Settings of the Temporal worker that are not oncehook's own, such as a data converter or interceptors. */
+  readonly workerOptions?: ExtraWorkerOptions;
+}
+
+export type ExtraWorkerOptions = Partial<
+  Omit<WorkerOptions, 'taskQueue' | 'namespace' | 'connection' | 'activities' | 'workflowsPath' | 'workflowBundle'>
+>;
+
+/** A Temporal worker on a task queue of its own, beside others in the same process. */
+export interface WebhookWorker {
+  readonly metrics: Registry;
+  /**
+   * Polls until stopped. PostgreSQL and Temporal that are not there yet are waited for.
+   * @throws what ended the worker, when that was not `stop`.
+   */
+  run(): Promise<void>;
+  /** Lets attempts under way end, for up to 12 s. Finished when it returns; may be called twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Carries stored events on: workflows (bundled at build time), activities, sweeper.
+ * @throws ConfigError with every problem at once.
+ */
+export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorker {
+  const context = openContext(options, 'worker');
+  const service = serviceOf(context, options);
+  const { config, client, log, metrics, temporal } = context;
+  const taskQueue = config.environment.temporalTaskQueue;
+  const { namespace } = client.options;
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    if (!(await service.start())) return;
+    await pollTemporal({
+      create: () =>
+        createTemporalWorker({
+          settings: { connection: temporal.connection, namespace },
+          taskQueue,
+          activities: service.activities,
+          maxActivities: MAX_ACTIVITIES,
+          ...(options.connection !== undefined && { sharedConnection: options.connection }),
+          ...(options.workerOptions !== undefined && { extra: options.workerOptions }),
+        }),
+      log,
+      signal: stopping.signal,
+      onReady: () => {
+        log.info({ taskQueue, namespace }, 'worker ready');
+      },
+    });
+  };
+  let running: Promise<void> | undefined;
+  let stopped: Promise<void> | undefined;
+  return {
+    metrics: metrics.registry,
+    run: () => (running ??= run()),
+    stop: () => {
+      stopping.abort();
+      // What ended the worker is told by `run`.
+      return (stopped ??= Promise.resolve(running)
+        .catch(() => undefined)
+        .then(() => stop(context, service)));
+    },
+  };
+}
+
+function serviceOf(context: WebhookContext, { handlerSets = {}, operations = [] }: WebhookOptions): WorkerService {
+  return createWorkerService({ ...context, handlerSets: new Map(Object.entries(handlerSets)), operations });
+}
+
+function stop({ close, log }: WebhookContext, service: WorkerService): Promise<void> {
+  return stopAll(
+    [
+      { name: 'temporal client', stop: close },
+      { name: 'worker', stop: () => service.stop() },
+    ],
+    log,
+  );
+}

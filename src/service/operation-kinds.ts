@@ -1,0 +1,52 @@
+import type { AnyOperationDefinition } from '../api/index.js';
+import type { Config } from '../config/index.js';
+import { loadMailTemplates } from '../providers/email-templates/load-templates.js';
+import { emailOperation } from '../providers/email.js';
+import { httpOperation, type HttpTarget } from '../providers/http-operation.js';
+import { createSmtpTransport } from '../providers/smtp-transport.js';
+import { createStripeAccess } from '../providers/stripe-access.js';
+import { stripeCancelOperation } from '../providers/stripe-cancel.js';
+import { stripeRefundOperation } from '../providers/stripe-refund.js';
+import { stripeAccesses } from './worker-sources.js';
+
+/** As for mails: a receiver that is down over a weekend still gets what it missed. */
+const HTTP_GIVE_UP_MS = 3 * 24 * 3_600_000;
+
+/** The kinds of effects that come with oncehook, as the configuration sets them up. */
+export function builtInOperations(config: Config): readonly AnyOperationDefinition[] {
+  const connect = createStripeAccess({
+    sources: stripeAccesses(config),
+    apiBase: config.environment.stripeApiBase,
+  });
+  return [
+    stripeRefundOperation(connect),
+    stripeCancelOperation(connect),
+    ...mailKinds(config),
+    httpOperation({ targets: httpTargets(config), giveUpAfterMs: HTTP_GIVE_UP_MS }),
+  ];
+}
+
+/** Under the names that the built-in handler sets use. */
+function httpTargets({ calendar }: Config): ReadonlyMap<string, HttpTarget> {
+  const url = calendar?.url ?? null;
+  return new Map(url === null ? [] : [['calendar', { url: () => url.reveal() }]]);
+}
+
+function mailKinds(config: Config): readonly AnyOperationDefinition[] {
+  const { smtpUrl, emailFrom } = config.environment;
+  // Where mail is on, the configuration has demanded both for a worker.
+  if (smtpUrl === null || emailFrom === null) return [];
+  return [
+    emailOperation({
+      transport: createSmtpTransport(smtpUrl.reveal()),
+      from: emailFrom.name === null ? emailFrom.address : `${emailFrom.name} <${emailFrom.address}>`,
+      policies: {
+        orderPaid: config.email.orderPaid,
+        refundSucceeded: config.email.refundSucceeded,
+        refundFailed: config.email.refundFailed,
+      },
+      ...(config.email.templates === null ? {} : { templates: loadMailTemplates(config.email.templates) }),
+      giveUpAfterMs: config.email.giveUpAfterMs,
+    }),
+  ];
+}
