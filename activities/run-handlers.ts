@@ -1,6 +1,7 @@
-import type { ClientBase } from 'pg';
+import type { PoolClient } from 'pg';
+import { handlerTransaction } from './handler-transaction.js';
 import { HandlerDefectError } from '../src/errors.js';
-import { sqlstateOf, errorKind } from '../src/db/error-kinds.js';
+import { errorKind, sqlstateOf, withCauses } from '../src/db/error-kinds.js';
 import type { Handler, WebhookEvent } from '../src/api/handlers.js';
 import type { HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
 
@@ -34,11 +35,11 @@ export type Plan = (operations: readonly PlannedOperation[]) => Promise<{ readon
 export async function runHandlers(
   handlers: readonly Handler[],
   event: WebhookEvent,
-  tx: ClientBase,
+  tx: PoolClient,
   plan: Plan,
 ): Promise<HandlerOutcome> {
   await tx.query('savepoint oncehook_handlers');
-  const decided = combine(await withTimeLimit(runAll(handlers, event, tx)));
+  const decided = combine(await withTimeLimit(runAll(handlers, event, handlerTransaction(tx))));
   return insideSoundTransaction(async () => {
     const outcome = await planOperations(decided, plan);
     if (!standsInTransaction(outcome)) await tx.query('rollback to savepoint oncehook_handlers');
@@ -55,7 +56,7 @@ async function planOperations(outcome: HandlerOutcome, plan: Plan): Promise<Hand
   return { kind: 'quarantine', reason: 'operation_conflict', ...order };
 }
 
-async function runAll(handlers: readonly Handler[], event: WebhookEvent, tx: ClientBase): Promise<HandlerOutcome[]> {
+async function runAll(handlers: readonly Handler[], event: WebhookEvent, tx: PoolClient): Promise<HandlerOutcome[]> {
   const outcomes: HandlerOutcome[] = [];
   for (const handler of handlers) {
     outcomes.push(checkOutcome(await runOne(handler, event, tx), handlers.length));
@@ -63,11 +64,14 @@ async function runAll(handlers: readonly Handler[], event: WebhookEvent, tx: Cli
   return outcomes;
 }
 
-async function runOne(handler: Handler, event: WebhookEvent, tx: ClientBase): Promise<unknown> {
+async function runOne(handler: Handler, event: WebhookEvent, tx: PoolClient): Promise<unknown> {
   try {
     return await handler(event, tx);
   } catch (error) {
-    if (error instanceof HandlerDefectError || errorKind(error, 'handler') === 'infrastructure') throw error;
+    const told = withCauses(error).find(
+      (one) => one instanceof HandlerDefectError || errorKind(one, 'handler') === 'infrastructure',
+    );
+    if (told instanceof Error) throw told;
     throw new HandlerDefectError('handler_threw', `The handler for ${event.type} threw: ${textOf(error)}`, {
       cause: error,
     });

@@ -1,6 +1,7 @@
 /** oncehook's public entry point. What is not exported here may change in any release. */
 export {
   applied,
+  asPool,
   defineHandlers,
   defineOperation,
   defineStripeHandlers,

@@ -1,11 +1,12 @@
-import type { ClientBase } from 'pg';
+import type { PoolClient } from 'pg';
 import type { FetchReference, HandlerOutcome } from '../domain/outcome.js';
 
 /**
- * The transaction that a handler writes in: a `pg` client inside an open transaction, so Drizzle and Kysely accept it
- * too. Commit and rollback are oncehook's; a handler that ends the transaction itself is a defect.
+ * The transaction that a handler writes in: a `pg` client inside an open transaction. `drizzle(tx)` takes it as it is,
+ * Kysely takes `asPool(tx)`. Commit and rollback are oncehook's: a handler that ends the transaction itself is a defect,
+ * and so is one that begins another in it (Drizzle's `transaction()`), since its commit would be ours.
  */
-export type Transaction = Pick<ClientBase, 'query'>;
+export type Transaction = PoolClient;
 
 /** A verified, stored event as a handler sees it. */
 export interface WebhookEvent {

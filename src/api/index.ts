@@ -1,4 +1,5 @@
 /** What handlers and operations are written against; the built-in sets and effects use nothing else. */
+export { asPool, type PoolOfOne } from './as-pool.js';
 export { defineHandlers } from './handlers.js';
 export type { FetchedObject, Handler, HandlerSet, Transaction, WebhookEvent } from './handlers.js';
 export { applied, duplicate, fetchFirst, ignored, quarantine, superseded, wait } from './outcomes.js';

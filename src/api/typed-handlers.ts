@@ -17,9 +17,7 @@ export type TypedHandler<Payload> = (
 type PayloadOf<Payloads, Type extends string> = Type extends keyof Payloads ? Payloads[Type] : unknown;
 
 type HandlersByType<Payloads, Type extends string> = {
-  readonly [T in Type]:
-    | TypedHandler<PayloadOf<Payloads, T>>
-    | readonly TypedHandler<PayloadOf<Payloads, T>>[];
+  readonly [T in Type]: TypedHandler<PayloadOf<Payloads, T>> | readonly TypedHandler<PayloadOf<Payloads, T>>[];
 };
 
 /**
@@ -50,8 +48,8 @@ export type GithubEvents<PayloadsByEvent> = UnionToIntersection<
 >;
 
 type ByAction<Event extends string, Payload> = Payload extends { readonly action: infer Action extends string }
-  ? { readonly [Type in `${Event}.${Action}`]: Payload }
-  : { readonly [Type in Event]: Payload };
+  ? Readonly<Record<`${Event}.${Action}`, Payload>>
+  : Readonly<Record<Event, Payload>>;
 
 type UnionToIntersection<Union> = (Union extends unknown ? (member: Union) => void : never) extends (
   all: infer All,

@@ -36,6 +36,19 @@ const CONNECTION_MESSAGES = [
   'Cannot use a pool after calling end on the pool',
 ];
 
+/** A chain longer than this is a circle. */
+const MOST_CAUSES = 8;
+
+/** An error and what it was made from: query builders wrap the database's error in one of their own. */
+export function withCauses(error: unknown): readonly unknown[] {
+  const chain: unknown[] = [];
+  for (let one = error; one !== undefined && chain.length < MOST_CAUSES;) {
+    chain.push(one);
+    one = one instanceof Error ? one.cause : undefined;
+  }
+  return chain;
+}
+
 /** The five-character SQLSTATE of a database error, else undefined. */
 export function sqlstateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;

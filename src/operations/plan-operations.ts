@@ -1,4 +1,4 @@
-import type { Transaction } from '../api/handlers.js';
+import type { ClientBase } from 'pg';
 import type { EventKey, Sha256Hex } from '../domain/event.js';
 import { idempotencyKey, type OperationStatus } from '../domain/operation.js';
 import type { OperationSummary, PlannedOperation } from '../domain/outcome.js';
@@ -6,6 +6,8 @@ import { HandlerDefectError } from '../errors.js';
 import { NEEDS_APPROVAL, type EffectMode } from './brake.js';
 import { parseParams } from './parse-params.js';
 import type { OperationRegistry } from './registry.js';
+
+type Queryable = Pick<ClientBase, 'query'>;
 
 export interface PlanInput {
   readonly tenant: string;
@@ -46,7 +48,7 @@ interface WantedRow {
  * @throws HandlerDefectError (`handler_nonsense`) for an unknown kind, a malformed key or parameters that the kind's
  * schema refuses.
  */
-export async function planOperations(tx: Transaction, input: PlanInput): Promise<PlanResult> {
+export async function planOperations(tx: Queryable, input: PlanInput): Promise<PlanResult> {
   const wanted: WantedRow[] = [];
   for (const operation of input.operations) {
     const mode = input.modeOf(operation.kind);
@@ -100,7 +102,7 @@ function frozenParams({ key, params }: PlannedOperation): unknown {
 }
 
 /** In the order of the keys, whatever the handler's: transactions that share several keys must not wait in a circle. */
-async function insertMissing(tx: Transaction, rows: string, { tenant, event }: PlanInput): Promise<void> {
+async function insertMissing(tx: Queryable, rows: string, { tenant, event }: PlanInput): Promise<void> {
   await tx.query(
     `insert into oncehook.operations
        (operation_key, kind, tenant_id, params, idempotency_key, status, source_scope, event_id, next_attempt_at,
@@ -124,7 +126,7 @@ async function insertMissing(tx: Transaction, rows: string, { tenant, event }: P
 }
 
 /** A statement of its own: it must see the row that another transaction committed while the insert waited for it. */
-async function compareStored(tx: Transaction, rows: string, tenant: string): Promise<PlanResult> {
+async function compareStored(tx: Queryable, rows: string, tenant: string): Promise<PlanResult> {
   const { rows: stored } = await tx.query<{ operation_key: string; status: OperationStatus; same: boolean }>(
     `select stored.operation_key,
             stored.status,

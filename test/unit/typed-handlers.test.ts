@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { applied, defineStripeHandlers, ignored, typedHandlers, type GithubEvents } from '../../src/index.js';
+import { applied, defineStripeHandlers, ignored, typedHandlers, type GithubEvents, type Transaction } from '../../src/index.js';
 
 interface UserCreated {
   readonly type: 'user.created';
@@ -18,7 +18,7 @@ describe('typed handlers', () => {
       'payment_intent.succeeded': (event, tx) => {
         expectTypeOf(event.payload.data.object).toEqualTypeOf<Stripe.PaymentIntent>();
         expectTypeOf(event.eventId).toBeString();
-        expectTypeOf(tx.query).toBeFunction();
+        expectTypeOf(tx).toEqualTypeOf<Transaction>();
         return applied();
       },
       'customer.subscription.updated': [

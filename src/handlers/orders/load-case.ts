@@ -5,12 +5,12 @@ import type { Transaction } from '../../api/index.js';
  * Locks an order and reads everything stored about it. Two statements: what the second reads must be as of the moment
  * when the lock was had, not of when it was asked for.
  */
-export async function loadCase(tx: Transaction, tenant: string, orderId: string): Promise<OrderCase | undefined> {
+export async function loadCase(tx: Pick<Transaction, 'query'>, tenant: string, orderId: string): Promise<OrderCase | undefined> {
   const order = await lockOrder(tx, tenant, orderId);
   return order === undefined ? undefined : { order, ...(await readRows(tx, tenant, orderId)) };
 }
 
-async function lockOrder(tx: Transaction, tenant: string, orderId: string): Promise<Order | undefined> {
+async function lockOrder(tx: Pick<Transaction, 'query'>, tenant: string, orderId: string): Promise<Order | undefined> {
   const { rows } = await tx.query<Order>(
     `select id,
             status,
@@ -32,7 +32,7 @@ async function lockOrder(tx: Transaction, tenant: string, orderId: string): Prom
 }
 
 /** Each list in a fixed order; the amounts are safe integers, since only those were let in. */
-async function readRows(tx: Transaction, tenant: string, orderId: string): Promise<Omit<OrderCase, 'order'>> {
+async function readRows(tx: Pick<Transaction, 'query'>, tenant: string, orderId: string): Promise<Omit<OrderCase, 'order'>> {
   const { rows } = await tx.query<Omit<OrderCase, 'order'>>(
     `select coalesce((
               select json_agg(json_build_object(
