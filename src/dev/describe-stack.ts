@@ -6,7 +6,7 @@ import type { DemoResult } from './demo.js';
 import type { OrderStory } from './demo-orders.js';
 import { webhookSecretFile } from './dev-dir.js';
 import type { DevSettings } from './dev-settings.js';
-import type { Stack } from './stack.js';
+import type { Servers, Stack } from './stack.js';
 import type { TemporalAccess } from './provide-temporal.js';
 
 /** The demonstration's table: one line per scenario, the workflow's link last, where wrapping does no harm. */
@@ -107,4 +107,26 @@ function workflowLink(workflowId: string, { uiUrl, namespace }: TemporalAccess):
 function replayCommand({ cli = 'temporal', address, namespace }: TemporalAccess, workflowId: string): string {
   const target = `--address ${address} --namespace ${namespace} --workflow-id '${workflowId}'`;
   return `${cli} workflow signal ${target} --name replay --input '{"by":"me","reason":"put right"}'`;
+}
+
+/** What an application that brings its own receiver and worker is to be given, as `node --env-file` and a shell read it. */
+export function serversEnvironment({ databaseUrl, temporal, smtpUrl }: Servers): string {
+  const variables = {
+    DATABASE_URL: databaseUrl,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    SMTP_URL: smtpUrl,
+  };
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}
+
+/** Where to find what runs. */
+export function serversGuide({ temporal, mailDir }: Servers, envFile: string): string[] {
+  return [
+    `For your application: node --env-file=${relative('', envFile)} ..., in a shell: set -a; . ${relative('', envFile)}; set +a`,
+    ...(temporal.uiUrl === undefined ? [] : [`Workflows:            ${temporal.uiUrl}`]),
+    `Mails:                ${relative('', mailDir)}`,
+  ];
 }

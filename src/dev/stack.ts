@@ -15,29 +15,38 @@ import { STAND_IN_KEY, startStandInPart, type StandInPart } from './stripe-accou
 import { provideTemporal, type TemporalAccess } from './provide-temporal.js';
 
 /** The whole of oncehook on one machine, and where to find its parts. */
-export interface Stack {
+export interface Stack extends Servers {
   /** Without a slash at the end. */
   readonly receiverUrl: string;
+  /** Where the stand-in for Stripe's API listens; undefined when the user's own key or API base is in force. */
+  readonly stripeBase: string | undefined;
+}
+
+/** What an application that receives and processes by itself needs beside it. */
+export interface Servers {
   /** The superuser's. */
   readonly databaseUrl: string;
   readonly temporal: TemporalAccess;
   /** Every message sent is a file in this folder. */
   readonly mailDir: string;
-  /** Where the stand-in for Stripe's API listens; undefined when the user's own key or API base is in force. */
-  readonly stripeBase: string | undefined;
+  readonly smtpUrl: string;
   stop(): Promise<void>;
 }
 
-export interface StackOptions {
+export interface ServersOptions {
   readonly dir: DevDir;
-  /** For the services too, with what they need and we do not provide: secrets, the sender of mail. */
   readonly env: NodeJS.ProcessEnv;
-  readonly ports: StackPorts;
   readonly onProgress: Progress;
   /** Told one line when a part cannot be kept running. */
   readonly onHopeless: (line: string) => void;
   /** Breaks off a start; what has been started by then is stopped. */
   readonly signal: AbortSignal;
+}
+
+export interface StackOptions extends ServersOptions {
+  /** For the services too, with what they need and we do not provide: secrets, the sender of mail. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly ports: StackPorts;
 }
 
 export interface StackPorts {
@@ -55,10 +64,20 @@ const READY_WITHIN_MS = 60_000;
 const ROLES = ['worker', 'receiver'] as const;
 
 /** Starts PostgreSQL, Temporal, the mail sink, the migrated schema, worker and receiver; done when all of them work. */
-export async function startStack(options: StackOptions): Promise<Stack> {
+export function startStack(options: StackOptions): Promise<Stack> {
+  return orNothing((started) => startParts(options, started));
+}
+
+/** The same without what is oncehook's own: worker, receiver, and the stand-in for Stripe. */
+export function startServers(options: ServersOptions): Promise<Servers> {
+  return orNothing((started) => startSharedParts(options, started));
+}
+
+/** Stops what was started when the rest cannot be. */
+async function orNothing<Result>(start: (started: Stoppable[]) => Promise<Result>): Promise<Result> {
   const started: Stoppable[] = [];
   try {
-    return await startParts(options, started);
+    return await start(started);
   } catch (error) {
     await stopAll(started);
     throw error;
@@ -70,23 +89,15 @@ interface Stoppable {
 }
 
 async function startParts(options: StackOptions, started: Stoppable[]): Promise<Stack> {
-  const { dir, ports, onProgress, signal } = options;
+  const { dir, ports, signal } = options;
   for (const role of ROLES) await stopServiceLeftBehind({ role, dir: dir.path });
   await refuseTakenPorts(ports);
-  const { postgres, temporal } = await startServers(options, started);
-  signal.throwIfAborted();
-
-  const databaseUrl = postgres.url(DATABASE);
-  await prepareDatabase(postgres.url(), databaseUrl, onProgress);
-  const mailPort = await stablePort(join(dir.path, 'mail-port'), [1025]);
-  const mail = await startMailSink({ dir: join(dir.path, 'mail'), port: mailPort });
-  started.push(mail);
-
+  const servers = await startSharedParts(options, started);
   const stripeBase = await startStripe(options, started);
   const env = {
-    ...temporal.env,
-    DATABASE_URL: databaseUrl,
-    SMTP_URL: mail.url,
+    ...servers.temporal.env,
+    DATABASE_URL: servers.databaseUrl,
+    SMTP_URL: servers.smtpUrl,
     ...(stripeBase === undefined ? {} : { STRIPE_API_BASE: stripeBase, STRIPE_API_KEY: STAND_IN_KEY }),
   };
   const services = ROLES.map((role) => startRole(role, env, options));
@@ -96,14 +107,19 @@ async function startParts(options: StackOptions, started: Stoppable[]): Promise<
   await Promise.all(services); // throws for one that failed, the other being known to `started`
   const receiverUrl = `http://${ports.reachableHost}:${ports.receiver}`;
   await untilReady(`${receiverUrl}/readyz`, signal);
-  return {
-    receiverUrl,
-    databaseUrl,
-    temporal,
-    mailDir: mail.dir,
-    stripeBase,
-    stop: () => stopAll(started),
-  };
+  return { ...servers, receiverUrl, stripeBase };
+}
+
+async function startSharedParts(options: ServersOptions, started: Stoppable[]): Promise<Servers> {
+  const { dir, onProgress, signal } = options;
+  const { postgres, temporal } = await startBoth(options, started);
+  signal.throwIfAborted();
+  const databaseUrl = postgres.url(DATABASE);
+  await prepareDatabase(postgres.url(), databaseUrl, onProgress);
+  const mailPort = await stablePort(join(dir.path, 'mail-port'), [1025]);
+  const mail = await startMailSink({ dir: join(dir.path, 'mail'), port: mailPort });
+  started.push(mail);
+  return { databaseUrl, temporal, mailDir: mail.dir, smtpUrl: mail.url, stop: () => stopAll(started) };
 }
 
 /** A stand-in, so that refunds can be made and shown; never beside a key of the user's, which is for the real Stripe. */
@@ -116,8 +132,8 @@ async function startStripe({ dir, env, ...options }: StackOptions, started: Stop
 }
 
 /** Both at once: neither needs the other, and each takes seconds. When one fails the other is not waited for in vain. */
-async function startServers(
-  options: StackOptions,
+async function startBoth(
+  options: ServersOptions,
   started: Stoppable[],
 ): Promise<{ postgres: RunningPostgres; temporal: TemporalAccess }> {
   const { dir, env, onProgress } = options;

@@ -4,7 +4,6 @@ import type { Activities } from '../../activities/index.js';
 import { pollTemporal } from '../service/poll-temporal.js';
 import { stopAll } from '../service/stoppable.js';
 import { createWorkerService, MAX_ACTIVITIES, type WorkerService } from '../service/worker-service.js';
-import { createTemporalWorker } from '../temporal/create-worker.js';
 import { openContext, type WebhookContext, type WebhookOptions } from './webhook-options.js';
 
 /** What goes into a Temporal worker of an application's own. */
@@ -75,15 +74,18 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const run = async (): Promise<void> => {
     if (!(await service.start())) return;
     await pollTemporal({
-      create: () =>
-        createTemporalWorker({
+      create: async () => {
+        // Loaded when it runs: the SDK's native part is no business of code that only receives or defines handlers.
+        const { createTemporalWorker } = await import('../temporal/create-worker.js');
+        return createTemporalWorker({
           settings: { connection: temporal.connection, namespace },
           taskQueue,
           activities: service.activities,
           maxActivities: MAX_ACTIVITIES,
           ...(options.connection !== undefined && { sharedConnection: options.connection }),
           ...(options.workerOptions !== undefined && { extra: options.workerOptions }),
-        }),
+        });
+      },
       log,
       signal: stopping.signal,
       onReady: () => {

@@ -9,9 +9,13 @@ export function addDevCommand(program: Command, finish: (code: ExitCode) => void
       'run everything on this machine: PostgreSQL, Temporal with UI, receiver, worker, mail sink (npm start)',
     )
     .option('--no-demo', 'only run the service, without the demonstration')
-    .action(async ({ demo }: { readonly demo: boolean }) => {
+    .option(
+      '--servers',
+      'only PostgreSQL, Temporal and the mail sink, for an application with receiver and worker in it',
+    )
+    .action(async ({ demo, servers = false }: { readonly demo: boolean; readonly servers?: boolean }) => {
       // Loaded only here: what runs a local stack has no place in a receiver or worker.
       const { runDev } = await import('../../dev/dev.js');
-      finish((await runDev({ demo })) ? 0 : 1);
+      finish((await runDev({ demo, servers })) ? 0 : 1);
     });
 }
