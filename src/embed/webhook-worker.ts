@@ -72,7 +72,7 @@ export function createWebhookWorker(options: WebhookWorkerOptions): WebhookWorke
   const { namespace } = client.options;
   const stopping = new AbortController();
   const run = async (): Promise<void> => {
-    if (!(await service.start())) return;
+    if (!(await service.start(stopping.signal))) return;
     await pollTemporal({
       create: async () => {
         // Loaded when it runs: the SDK's native part is no business of code that only receives or defines handlers.

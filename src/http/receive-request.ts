@@ -2,7 +2,7 @@ import type { DistinctHeaders } from '../sources/source.js';
 import { answerTo } from './answer-verdict.js';
 import { recordDelivery } from './delivery-log.js';
 import { judgeDelivery } from './judge-delivery.js';
-import { problemAnswer } from './problem.js';
+import { problemAnswer, type ProblemCode } from './problem.js';
 import type { Answer } from './answer.js';
 import { readRequestBody } from './read-request-body.js';
 import type { ReceiveDeps } from './receive-webhook.js';
@@ -21,12 +21,13 @@ export type ReceiveRequest = (request: Request, sourceName?: string) => Promise<
 const PATH = /\/webhooks\/([^/]+)$/;
 
 export function createReceiveRequest(deps: ReceiveDeps): ReceiveRequest {
-  return async (request, sourceName = sourceIn(request)) => {
+  return async (request, given) => {
     const startedAt = performance.now();
     const headers = distinctHeaders(request.headers);
     const requestId = requestIdOf(headers);
-    if (sourceName === undefined) return respond(problemAnswer('not_found', { requestId }), requestId);
-    const receiving = deps.sources.get(sourceName);
+    const name = given === undefined ? sourceIn(request) : { source: given };
+    if ('problem' in name) return respond(problemAnswer(name.problem, { requestId }), requestId);
+    const receiving = deps.sources.get(name.source);
     const delivery = {
       method: request.method,
       headers,
@@ -44,11 +45,17 @@ export function createReceiveRequest(deps: ReceiveDeps): ReceiveRequest {
   };
 }
 
-function sourceIn({ url }: Request): string | undefined {
-  return PATH.exec(new URL(url).pathname)?.[1];
+function sourceIn({ url }: Request): { readonly source: string } | { readonly problem: ProblemCode } {
+  const [, step] = PATH.exec(new URL(url).pathname) ?? [];
+  if (step === undefined) return { problem: 'not_found' };
+  try {
+    return { source: decodeURIComponent(step) };
+  } catch {
+    return { problem: 'malformed_request' };
+  }
 }
 
-/** `Headers` has joined what came several times; a strict check of one value refuses what was two. */
+/** `Headers` has joined what came several times, so that a header sent twice cannot be told from one with commas. */
 function distinctHeaders(headers: Headers): DistinctHeaders {
   // A Map's entries, so that a header named `__proto__` is a field like any other.
   return Object.fromEntries([...headers].map(([name, value]) => [name, [value]]));

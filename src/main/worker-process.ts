@@ -20,7 +20,7 @@ export async function runWorker({ config, env, log, checkpoints }: ProcessContex
   const { client, close } = createTemporalClient(settings);
   const parts: Stoppable[] = [{ name: 'temporal client', stop: close }];
   const stopping = new AbortController();
-  const asked = untilAskedToStop(log).then(() => {
+  void untilAskedToStop(log).then(() => {
     stopping.abort();
   });
   try {
@@ -28,8 +28,7 @@ export async function runWorker({ config, env, log, checkpoints }: ProcessContex
     const handlerSets = new Map();
     const service = createWorkerService({ config, client, log, metrics, checkpoints, handlerSets, operations: [] });
     parts.push({ name: 'worker', stop: () => service.stop() });
-    const started = await Promise.race([service.start(), asked.then(() => false)]);
-    if (!started) return;
+    if (!(await service.start(stopping.signal))) return;
     await pollTemporal({
       create: () =>
         createTemporalWorker({ settings, taskQueue, activities: service.activities, maxActivities: MAX_ACTIVITIES }),

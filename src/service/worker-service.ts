@@ -27,10 +27,11 @@ export interface WorkerService {
   readonly activities: Activities;
   /**
    * Waits until the database answers and its schema fits, then starts the sweeper.
+   * @param signal aborted when nobody wants that any more
    * @returns false when it was stopped before that.
    * @throws DatabaseUnusableError when the database can never do.
    */
-  start(): Promise<boolean>;
+  start(signal?: AbortSignal): Promise<boolean>;
   /** Finished when it returns; may be called twice, and before `start` has returned. */
   stop(): Promise<void>;
 }
@@ -116,9 +117,10 @@ export function createWorkerService(options: WorkerServiceOptions): WorkerServic
   let stopped: Promise<void> | undefined;
   return {
     activities,
-    start: async () => {
-      await untilDatabaseReady(pool, log, stopping.signal);
-      if (stopping.signal.aborted) return false;
+    start: async (signal = stopping.signal) => {
+      const ending = AbortSignal.any([signal, stopping.signal]);
+      await untilDatabaseReady(pool, log, ending);
+      if (ending.aborted) return false;
       const loop = startSweepLoop({ sweeper, startsPerSecond: config.dispatch.startsPerSecond, log });
       parts.push({ name: 'sweeper', stop: loop.stop });
       return true;
