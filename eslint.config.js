@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', '.oncehook/', 'test/fixtures/'] },
+  { ignores: ['dist/', 'node_modules/', '.oncehook/', 'test/fixtures/', 'examples/'] },
   {
     files: ['**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
