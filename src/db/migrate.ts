@@ -73,18 +73,18 @@ async function runMigrations(client: pg.Client, log: Logger): Promise<readonly s
  * version before them.
  */
 export async function schemaState(client: Pick<pg.ClientBase, 'query'>): Promise<'ok' | 'behind'> {
-  const needed = await neededMigrations();
-  const { rows: tables } = await client.query<{ exists: boolean }>(
+  const [needed, applied] = [await neededMigrations(), await appliedMigrations(client)];
+  return needed.every((name) => applied.includes(name)) ? 'ok' : 'behind';
+}
+
+/** Names of the migrations that were applied, in the order of their names; none where there is no schema yet. */
+export async function appliedMigrations(db: Pick<pg.ClientBase, 'query'>): Promise<readonly string[]> {
+  const { rows: tables } = await db.query<{ exists: boolean }>(
     `select to_regclass('oncehook.schema_migrations') is not null as exists`,
   );
-  if (tables[0]?.exists !== true) return 'behind';
-  const { rows } = await client.query<{ missing: string }>(
-    `select count(*) as missing
-       from unnest($1::text[]) as needed(name)
-      where not exists (select from oncehook.schema_migrations applied where applied.name = needed.name)`,
-    [needed],
-  );
-  return rows[0]?.missing === '0' ? 'ok' : 'behind';
+  if (tables[0]?.exists !== true) return [];
+  const { rows } = await db.query<{ name: string }>('select name from oncehook.schema_migrations');
+  return rows.map(({ name }) => name).sort();
 }
 
 /** Names of all migrations of this version. */

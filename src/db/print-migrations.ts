@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClientBase } from 'pg';
-import { migrationsFolder, neededMigrations } from './migrate.js';
+import { appliedMigrations, migrationsFolder, neededMigrations } from './migrate.js';
 
 /**
  * The SQL that `migrate` would run now, with its records, for whoever applies SQL by other means. Each migration is a
@@ -9,8 +9,8 @@ import { migrationsFolder, neededMigrations } from './migrate.js';
  * @param db `null` without a database: then everything, from an empty one
  */
 export async function printMigrations(db: Pick<ClientBase, 'query'> | null): Promise<string> {
-  const applied = db === null ? new Set<string>() : await appliedMigrations(db);
-  const missing = (await neededMigrations()).filter((name) => !applied.has(name)).sort();
+  const applied = db === null ? [] : await appliedMigrations(db);
+  const missing = (await neededMigrations()).filter((name) => !applied.includes(name)).sort();
   const parts = await Promise.all(
     missing.map(async (name) => {
       const sql = await readFile(join(migrationsFolder(), `${name}.sql`), 'utf8');
@@ -27,13 +27,4 @@ create table if not exists oncehook.schema_migrations (id serial primary key, na
 
 function record(name: string): string {
   return `insert into oncehook.schema_migrations (name, run_on) values ('${name}', now());`;
-}
-
-async function appliedMigrations(db: Pick<ClientBase, 'query'>): Promise<ReadonlySet<string>> {
-  const { rows: tables } = await db.query<{ exists: boolean }>(
-    `select to_regclass('oncehook.schema_migrations') is not null as exists`,
-  );
-  if (tables[0]?.exists !== true) return new Set();
-  const { rows } = await db.query<{ name: string }>('select name from oncehook.schema_migrations');
-  return new Set(rows.map(({ name }) => name));
 }

@@ -10,6 +10,7 @@ import { addOrdersCommands } from './commands/orders.js';
 import { addSendCommand } from './commands/send.js';
 import { addServiceCommands } from './commands/services.js';
 import { addSourcesCommand } from './commands/sources.js';
+import { addUpgradeCommand } from './commands/upgrade.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { packageVersion } from './package-version.js';
 
@@ -26,6 +27,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     .showHelpAfterError('(add --help for what there is)');
   addServiceCommands(program);
   addMigrateCommand(program);
+  addUpgradeCommand(program, finish);
   addSendCommand(program, finish);
   addSourcesCommand(program);
   addEventsCommands(program, finish);

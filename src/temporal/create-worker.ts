@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker, type WorkflowBundlePath } from '@temporalio/worker';
 import type { Activities } from '../../activities/index.js';
 import { packageRoot } from '../package-root.js';
 import type { TemporalSettings } from './connect.js';
@@ -60,8 +60,11 @@ export async function createTemporalWorker(options: CreateWorkerOptions): Promis
   };
 }
 
+/** What a worker runs its workflows from. */
+export type WorkflowCode = { readonly workflowBundle: WorkflowBundlePath } | { readonly workflowsPath: string };
+
 /** The bundle that the build made; from source, the workflows themselves, bundled now. */
-function workflowCode(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+export function workflowCode(): WorkflowCode {
   const codePath = join(packageRoot(), 'dist', 'workflow-bundle.js');
   if (existsSync(codePath)) return { workflowBundle: { codePath } };
   return { workflowsPath: join(packageRoot(), 'workflows', 'index.ts') };
