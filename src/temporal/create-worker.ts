@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { NativeConnection, Worker, type WorkflowBundlePath } from '@temporalio/worker';
+import { NativeConnection, Worker, type WorkerOptions, type WorkflowBundlePath } from '@temporalio/worker';
 import type { Activities } from '../../activities/index.js';
 import { packageRoot } from '../package-root.js';
 import type { TemporalSettings } from './connect.js';

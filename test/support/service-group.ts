@@ -4,7 +4,8 @@ export type Role = 'receiver' | 'worker';
 
 /** The processes of one test, none of which outlives it. */
 export interface ServiceGroup {
-  start(role: Role, env: Readonly<Record<string, string>>): Promise<ServiceProcess>;
+  /** From this build, or from another one's root. */
+  start(role: Role, env: Readonly<Record<string, string>>, root?: string): Promise<ServiceProcess>;
   /** Ports of the receivers that are up. */
   readonly ports: () => readonly number[];
   /** Kills what runs, also what is only just starting; nothing can be started afterwards. */
@@ -20,9 +21,10 @@ export function createServiceGroup(): ServiceGroup {
   };
   process.once('exit', killAll); // a test run that is broken off must not leave them behind
   return {
-    start: async (role, env) => {
+    start: async (role, env, root) => {
       if (isClosed) throw new Error('the test is over');
       const service = await startService(role, env, {
+        root,
         onSpawn: (spawned) => {
           running.add(spawned);
           void spawned.exited.then(() => running.delete(spawned) && receivers.delete(spawned));

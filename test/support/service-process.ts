@@ -35,14 +35,20 @@ const READY = { receiver: 'receiver ready', worker: 'worker ready' } as const;
  * Starts `oncehook receiver` or `oncehook worker`.
  * @param awaitReady false to get a process that still waits for what it stands on.
  * @param onSpawn told of the process at once, before it is ready.
+ * @param root of another build than this one's.
  */
 export async function startService(
   role: keyof typeof READY,
   env: Readonly<Record<string, string>>,
-  options: { readonly awaitReady?: boolean; readonly onSpawn?: (service: ServiceProcess) => void } = {},
+  options: {
+    readonly awaitReady?: boolean;
+    readonly onSpawn?: (service: ServiceProcess) => void;
+    readonly root?: string | undefined;
+  } = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [compiled('src/main/cli.js'), role], {
-    cwd: ROOT,
+  const { root = ROOT } = options;
+  const child = spawn(process.execPath, [compiled('src/main/cli.js', root), role], {
+    cwd: root,
     env: {
       PATH: process.env.PATH ?? '',
       HOME: process.env.HOME ?? '',

@@ -35,6 +35,8 @@ export interface StackOptions {
 export interface StartOptions {
   readonly checkpoint?: `${CheckpointName}:${CheckpointMode}`;
   readonly env?: Readonly<Record<string, string>>;
+  /** Of another version's build. */
+  readonly root?: string;
 }
 
 /** All of oncehook as processes of its own, with everything around it, for one test. */
@@ -119,9 +121,9 @@ export async function openStack(options: StackOptions = {}): Promise<Stack> {
     temporal,
     taskQueue,
     env,
-    start: (role, { checkpoint, env: more = {} } = {}) => {
+    start: (role, { checkpoint, env: more = {}, root } = {}) => {
       const point = checkpoint === undefined ? {} : { ONCEHOOK_CHECKPOINT: checkpoint };
-      return services.start(role, { ...env, ...point, ...more });
+      return services.start(role, { ...env, ...point, ...more }, root);
     },
     payment: async () => paymentEvent(await registerOrder(database)),
     run: ({ id }) => temporal.workflow.getHandle(workflowIdForEvent({ scope, eventId: id }, sha256Hex)),
