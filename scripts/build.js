@@ -1,6 +1,7 @@
 // Compiles the sources to dist/ and bundles the workflows, so that a worker starts without webpack.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { BootstrapError, BUILT_FOLDERS, filesUnder, markBuilt, reportFailure, ROOT } from './bootstrap.js';
 
@@ -27,13 +28,15 @@ function pruneOrphans() {
   }
 }
 
-/** Both must be of one SDK version, which holds since they come from one installation. */
+/** Bundle and worker must be of one SDK version; which one it was stands beside it (src/temporal/create-worker.ts). */
 async function bundleWorkflows() {
   const workflowsPath = join(DIST, 'workflows/index.js');
   if (!existsSync(workflowsPath)) return console.log('no workflows/index.ts yet: no workflow bundle');
   const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
+  const sdk = createRequire(import.meta.url)('@temporalio/worker/package.json').version;
   const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
   const bundle = join(DIST, 'workflow-bundle.js');
+  writeFileSync(`${bundle}.sdk`, sdk);
   writeFileSync(`${bundle}.new`, code);
   renameSync(`${bundle}.new`, bundle); // a worker may be starting just now
 }

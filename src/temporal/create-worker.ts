@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { NativeConnection, Worker, type WorkerOptions, type WorkflowBundlePath } from '@temporalio/worker';
 import type { Activities } from '../../activities/index.js';
@@ -63,9 +64,21 @@ export async function createTemporalWorker(options: CreateWorkerOptions): Promis
 /** What a worker runs its workflows from. */
 export type WorkflowCode = { readonly workflowBundle: WorkflowBundlePath } | { readonly workflowsPath: string };
 
-/** The bundle that the build made; from source, the workflows themselves, bundled now. */
-export function workflowCode(): WorkflowCode {
-  const codePath = join(packageRoot(), 'dist', 'workflow-bundle.js');
-  if (existsSync(codePath)) return { workflowBundle: { codePath } };
-  return { workflowsPath: join(packageRoot(), 'workflows', 'index.ts') };
+/**
+ * The bundle that the build made, if the worker is of the SDK version that made it: an application may have a newer
+ * one. Else the workflows themselves, bundled now, which takes a second or two.
+ */
+export function workflowCode(root = packageRoot()): WorkflowCode {
+  const codePath = join(root, 'dist', 'workflow-bundle.js');
+  if (existsSync(`${codePath}.sdk`) && readFileSync(`${codePath}.sdk`, 'utf8') === sdkVersion()) {
+    return { workflowBundle: { codePath } };
+  }
+  const compiled = join(root, 'dist', 'workflows', 'index.js');
+  return { workflowsPath: existsSync(compiled) ? compiled : join(root, 'workflows', 'index.ts') };
+}
+
+function sdkVersion(): string {
+  // npm checked the package's shape when it installed it.
+  const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string };
+  return version;
 }
