@@ -1,24 +1,31 @@
 import type { Pool, PoolClient } from 'pg';
-import type { FetchedObject, HandlerSet, WebhookEvent } from '../src/api/handlers.js';
+import type { Handler, HandlerSet, WebhookEvent } from '../src/api/handlers.js';
 import type { CheckpointHook } from '../src/checkpoints.js';
 import { inTransaction } from '../src/db/transaction.js';
 import type { EventKey, InboxOutcome } from '../src/domain/event.js';
 import type {
   ApplyEventInput,
   ApplyEventResult,
+  FetchedObject,
   FetchReference,
   HandlerOutcome,
+  ObjectFetch,
   OperationSummary,
   OperatorRequest,
   PlannedOperation,
 } from '../src/domain/outcome.js';
+import { SHADOW_REASON } from '../src/domain/shadow.js';
 import { nextWaitMs, type WaitPolicy } from '../src/domain/wait-schedule.js';
 import { HandlerDefectError } from '../src/errors.js';
 import { markDone, markQuarantined, markWaiting, restartBudget } from '../src/inbox/finish-event.js';
 import { isToldByTwin, lockEvent, type InboxRow } from '../src/inbox/read-event.js';
 import { recordOperatorAction, wasCarriedOut } from '../src/inbox/record-operator-action.js';
+import type { ShadowOperation } from '../src/inbox/record-shadow-decision.js';
 import type { Metrics } from '../src/observability/metrics.js';
-import { runHandlers } from './run-handlers.js';
+import type { PlanResult } from '../src/operations/plan-operations.js';
+import { endInShadow, type WouldBe } from './end-in-shadow.js';
+import { createFetchedObjects, fetchObjects, type FetchedObjects, type FetchRequest } from './fetch-objects.js';
+import { runHandlers, type RunMode } from './run-handlers.js';
 
 /** A configured source as the apply step needs it. */
 export interface ApplySource {
@@ -27,6 +34,8 @@ export interface ApplySource {
   readonly admit: (scope: string) => Admission;
   /** Events that happened before it are stored, not acted on. */
   readonly activeFrom: Date | null;
+  /** Decide, record, and do nothing; the events end as done/ignored, reason `shadow`. */
+  readonly shadow?: boolean;
   /** Asks the provider for an object; never called inside a transaction. */
   readonly fetch: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
   /** For senders whose events may name their object instead of carrying it: what to fetch before a handler can run. */
@@ -56,7 +65,7 @@ export interface ApplyEventDeps {
     event: EventKey,
     tenant: string,
     operations: readonly PlannedOperation[],
-  ) => Promise<{ readonly kind: 'planned' | 'conflict' }>;
+  ) => Promise<PlanResult>;
   readonly operationsOf: (tx: PoolClient, event: EventKey) => Promise<readonly OperationSummary[]>;
   /** Whether the cluster knows our search attributes; travels in the result so that histories replay alike. */
   readonly searchAttributes: () => boolean;
@@ -72,7 +81,7 @@ const MAX_FETCH_ROUNDS = 5;
 
 type Step =
   | { readonly kind: 'answer'; readonly result: ApplyEventResult }
-  | { readonly kind: 'fetch'; readonly source: ApplySource; readonly references: readonly FetchReference[] };
+  | { readonly kind: 'fetch'; readonly source: ApplySource; readonly request: FetchRequest };
 
 /** What one transaction of the apply step works on: the locked row, and what was asked and fetched for it. */
 interface Run {
@@ -82,8 +91,17 @@ interface Run {
   readonly row: InboxRow;
   /** An operator's request that this run carries out, once. */
   readonly replay: OperatorRequest | null;
-  readonly fetched: ReadonlyMap<string, FetchedObject>;
+  readonly fetched: FetchedObjects;
 }
+
+/** A run whose source is configured and has said whose event it is. */
+interface AdmittedRun extends Run {
+  readonly source: ApplySource;
+  readonly tenant: string;
+}
+
+/** What becomes of the event; in shadow mode it is recorded instead, with the operations, which else are planned. */
+type Decision = WouldBe & { readonly outcome: Exclude<WouldBe['outcome'], 'defect'> };
 
 /**
  * The event's business change and its inbox outcome in one transaction. Safe to run any number of times, alone or
@@ -91,16 +109,14 @@ interface Run {
  * @throws HandlerDefectError or what the database or provider threw; the caller tells them apart by the error table.
  */
 export async function applyEvent(deps: ApplyEventDeps, input: ApplyEventInput): Promise<ApplyEventResult> {
-  const fetched = new Map<string, FetchedObject>();
+  const fetched = createFetchedObjects();
   for (let round = 0; round <= MAX_FETCH_ROUNDS; round += 1) {
     const step = await inTransaction(deps.pool, (tx) => decide(deps, tx, input, fetched));
     if (step.kind === 'answer') {
       await deps.checkpoints('apply.after-commit');
       return step.result;
     }
-    for (const reference of step.references) {
-      fetched.set(referenceKey(reference), await step.source.fetch(input.scope, reference));
-    }
+    await fetchObjects(deps.pool, step.request, step.source.fetch, fetched);
   }
   throw new HandlerDefectError('handler_nonsense', `The handler asked to fetch more than ${MAX_FETCH_ROUNDS} times`);
 }
@@ -110,7 +126,7 @@ async function decide(
   deps: ApplyEventDeps,
   tx: PoolClient,
   input: ApplyEventInput,
-  fetched: ReadonlyMap<string, FetchedObject>,
+  fetched: FetchedObjects,
 ): Promise<Step> {
   const row = await lockEvent(tx, input);
   if (row === undefined) return answer({ kind: 'missing' });
@@ -128,37 +144,44 @@ async function process(run: Run): Promise<Step> {
   const source = deps.sources.get(row.source);
   if (source === undefined) return quarantine(run, 'source_not_configured', 0);
   if (isBeforeActive(row, source)) return finish(run, 'ignored', 'before_active_from', 0);
-  if (row.payloadText === null) return quarantine(run, 'payload_expired', 0);
+  if (row.payloadText === null) return conclude(run, source, unheard('quarantine', 'payload_expired'));
   const admission = source.admit(run.key.scope);
-  if (admission.kind === 'refused') return quarantine(run, admission.reason, 0);
-  if (source.readReference !== undefined && (await isToldByTwin(run.tx, run.key, row.twinEventId))) {
-    return finish(run, 'duplicate', 'twin_event', 0);
+  if (admission.kind === 'refused') return conclude(run, source, unheard('quarantine', admission.reason));
+  return processAdmitted({ ...run, source, tenant: admission.tenant }, row.payloadText);
+}
+
+async function processAdmitted(run: AdmittedRun, payloadText: string): Promise<Step> {
+  const { row, source, tenant } = run;
+  if (source.readReference !== undefined && (await isToldByTwin(run.tx, run.key, row.twinEventId, modeOf(source)))) {
+    return conclude(run, source, unheard('duplicate', 'twin_event'));
   }
 
-  const payload = JSON.parse(row.payloadText) as unknown;
+  const payload = JSON.parse(payloadText) as unknown;
   const referring = source.readReference?.(payload);
   const type = referring?.snapshotType ?? row.eventType;
   const handlers = source.handlers.handlers.get(type) ?? [];
-  if (handlers.length === 0) return finish(run, 'ignored', null, 0);
+  if (handlers.length === 0) return conclude(run, source, unheard('ignored', null));
   const complete = referring === undefined ? { payload } : completePayload(run, referring);
   if ('missing' in complete) {
     return complete.missing === 'not_asked'
-      ? { kind: 'fetch', source, references: [complete.reference] }
-      : quarantine(run, complete.missing, 0);
+      ? fetchStep(run, [complete.reference])
+      : conclude(run, source, unheard('quarantine', complete.missing));
   }
+  return runOn(run, handlers, toWebhookEvent(run, { type, tenant, payloadText, payload: complete.payload }));
+}
 
-  const event = toWebhookEvent(run, {
-    type,
-    tenant: admission.tenant,
-    payloadText: row.payloadText,
-    payload: complete.payload,
-  });
-  const outcome = await runHandlers(handlers, event, run.tx, (operations) =>
-    deps.plan(run.tx, run.key, event.tenant, operations),
-  );
+async function runOn(run: AdmittedRun, handlers: readonly Handler[], event: WebhookEvent): Promise<Step> {
+  const { deps, row, source } = run;
+  const planned: OperationSummary[] = [];
+  const plan = async (operations: readonly PlannedOperation[]): Promise<PlanResult> => {
+    const result = await deps.plan(run.tx, run.key, event.tenant, operations);
+    if (result.kind === 'planned') planned.push(...result.operations);
+    return result;
+  };
+  const outcome = await runHandlers(handlers, event, run.tx, plan, modeOf(source));
   deps.metrics.handlerRuns.inc({ source: row.source, result: outcome.kind });
   await deps.checkpoints('apply.in-transaction');
-  const step = await settle(run, source, outcome);
+  const step = await settle(run, outcome, planned);
   await deps.checkpoints('apply.before-commit');
   return step;
 }
@@ -169,7 +192,7 @@ type CompletePayload =
 
 /** The payload with the object that the event names, which is fetched outside the transaction first. */
 function completePayload(run: Run, { related: reference, withObject }: ReferringEvent): CompletePayload {
-  const fetched = run.fetched.get(referenceKey(reference));
+  const fetched = run.fetched.get(reference);
   switch (fetched?.kind) {
     case undefined:
       return { missing: 'not_asked', reference };
@@ -182,43 +205,90 @@ function completePayload(run: Run, { related: reference, withObject }: Referring
   }
 }
 
+function modeOf(source: ApplySource): RunMode {
+  return source.shadow === true ? 'shadow' : 'live';
+}
+
+function fetchStep(
+  { source, tenant, key }: AdmittedRun,
+  references: readonly FetchReference[],
+  by?: ObjectFetch,
+): Step {
+  const request = { references, scope: key.scope, tenant, ...(by === undefined ? {} : { by }) };
+  return { kind: 'fetch', source, request };
+}
+
+/** What is decided before any handler has run. */
+function unheard(outcome: Decision['outcome'], reason: string | null): Decision {
+  return { outcome, reason, handlerRuns: 0 };
+}
+
 /** Turns the handlers' outcome into the row's new state. */
-function settle(run: Run, source: ApplySource, outcome: HandlerOutcome): Promise<Step> {
+function settle(run: AdmittedRun, outcome: HandlerOutcome, planned: readonly OperationSummary[]): Promise<Step> {
+  const { source } = run;
   switch (outcome.kind) {
     case 'fetchFirst':
-      return Promise.resolve({ kind: 'fetch', source, references: outcome.references });
+      return Promise.resolve(fetchStep(run, outcome.references, outcome.by));
     case 'wait':
-      return waitOrGiveUp(run, source, outcome);
+      return waitOrGiveUp(run, outcome);
     case 'quarantine':
-      return quarantine(run, outcome.reason, 1, outcome.orderId);
+      return conclude(run, source, heard('quarantine', outcome.reason, outcome.orderId));
     case 'ignored':
-      return finish(run, 'ignored', outcome.reason ?? null, 1);
-    case 'applied':
+      return conclude(run, source, heard('ignored', outcome.reason ?? null));
+    case 'applied': {
+      const operations = wouldBeOperations(outcome.operations, planned);
+      return conclude(run, source, { ...heard('applied', null, outcome.orderId), operations });
+    }
     case 'duplicate':
     case 'superseded':
-      return finish(run, outcome.kind, null, 1);
+      return conclude(run, source, heard(outcome.kind, null, outcome.orderId));
   }
 }
 
-/** Waits on the schedule; at the horizon the provider is asked once, and then a person. */
-async function waitOrGiveUp(
-  run: Run,
-  source: ApplySource,
-  outcome: Extract<HandlerOutcome, { kind: 'wait' }>,
-): Promise<Step> {
-  const { deps, tx, key, row } = run;
+function heard(outcome: Decision['outcome'], reason: string | null, orderId?: string): Decision {
+  return { outcome, reason, handlerRuns: 1, orderId };
+}
+
+/** In the handlers' order, each once; those of a kind that is off were not planned. */
+function wouldBeOperations(
+  operations: readonly PlannedOperation[],
+  planned: readonly OperationSummary[],
+): readonly ShadowOperation[] {
+  const byKey = new Map(operations.map((operation) => [operation.key, operation]));
+  return [...byKey.values()].flatMap(({ key, kind, params }) => {
+    const status = planned.find((summary) => summary.key === key)?.status;
+    return status === undefined ? [] : [{ key, kind, params, status }];
+  });
+}
+
+/**
+ * Waits on the schedule; at the horizon the provider is asked once, and then a person. In shadow mode too: so the
+ * decision that is recorded is the one that would have been made in the end.
+ */
+async function waitOrGiveUp(run: AdmittedRun, outcome: Extract<HandlerOutcome, { kind: 'wait' }>): Promise<Step> {
+  const { deps, tx, key, row, source } = run;
   const delayMs = nextWaitMs(deps.wait, row.waitedMs);
   if (delayMs === null) {
     const { fetch } = outcome;
-    if (fetch !== undefined && !run.fetched.has(referenceKey(fetch))) {
-      return { kind: 'fetch', source, references: [fetch] };
-    }
-    return quarantine(run, outcome.reason, 1, outcome.orderId);
+    if (fetch !== undefined && run.fetched.get(fetch) === undefined) return fetchStep(run, [fetch]);
+    return conclude(run, source, heard('quarantine', outcome.reason, outcome.orderId));
   }
   const attempts = await markWaiting(tx, key, { reason: outcome.reason, delayMs });
   await recordReplay(run, 'waiting');
   const searchAttributes = deps.searchAttributes();
   return answer({ kind: 'wait', reason: outcome.reason, attempts, delayMs, searchAttributes });
+}
+
+/** Writes the decision into the row, or, in shadow mode, beside it. */
+async function conclude(run: Run, source: ApplySource, decision: Decision): Promise<Step> {
+  const { outcome, reason, handlerRuns, orderId } = decision;
+  if (source.shadow === true) {
+    const attempts = await endInShadow(run.tx, run.key, run.row, decision, run.deps.metrics);
+    await recordReplay(run, SHADOW_REASON);
+    return reportDone({ ...run, replay: null }, { outcome: 'ignored', reason: SHADOW_REASON, attempts });
+  }
+  if (outcome !== 'quarantine') return finish(run, outcome, reason, handlerRuns);
+  return quarantine(run, reason ?? 'unknown', handlerRuns, orderId);
 }
 
 async function finish(run: Run, outcome: InboxOutcome, reason: string | null, handlerRuns: 0 | 1): Promise<Step> {
@@ -293,12 +363,8 @@ function toWebhookEvent(
     receivedAt: row.receivedAt,
     providerCreatedAt: row.providerCreatedAt,
     ...read,
-    fetched: (reference) => fetched.get(referenceKey(reference)),
+    fetched: fetched.get,
   };
-}
-
-function referenceKey(reference: FetchReference): string {
-  return `${reference.type}:${reference.id}`;
 }
 
 function answer(result: ApplyEventResult): Step {

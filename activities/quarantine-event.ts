@@ -1,19 +1,25 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../src/db/transaction.js';
 import type { ApplyEventResult, DiscardEventInput, QuarantineEventInput } from '../src/domain/outcome.js';
+import { SHADOW_REASON } from '../src/domain/shadow.js';
 import { markDone, markQuarantined } from '../src/inbox/finish-event.js';
 import { lockEvent } from '../src/inbox/read-event.js';
 import { recordOperatorAction, wasCarriedOut } from '../src/inbox/record-operator-action.js';
 import type { Metrics } from '../src/observability/metrics.js';
+import type { ApplySource } from './apply-event.js';
+import { endInShadow } from './end-in-shadow.js';
 
 export interface QuarantineDeps {
   readonly pool: Pool;
   readonly searchAttributes: () => boolean;
   readonly metrics: Metrics;
+  /** Which sources are in shadow mode; without them none is. */
+  readonly sources?: ReadonlyMap<string, Pick<ApplySource, 'shadow'>>;
 }
 
 /**
- * Takes an event that cannot be applied out of the machine's hands. A row that is done stays done.
+ * Takes an event that cannot be applied out of the machine's hands. A row that is done stays done. In shadow mode that
+ * is recorded as the decision, and the event ends like every other.
  */
 export async function quarantineEvent(deps: QuarantineDeps, input: QuarantineEventInput): Promise<ApplyEventResult> {
   const searchAttributes = deps.searchAttributes();
@@ -26,6 +32,12 @@ export async function quarantineEvent(deps: QuarantineDeps, input: QuarantineEve
     if (row.status === 'done') {
       const { reason, attempts } = row;
       return { kind: 'done', outcome: row.outcome ?? 'ignored', reason, attempts, operations: [], searchAttributes };
+    }
+    if (deps.sources?.get(row.source)?.shadow === true) {
+      const outcome = input.reason === 'handler_error' ? 'defect' : 'quarantine';
+      const wouldBe = { outcome, reason: input.reason, handlerRuns: 0 } as const;
+      const attempts = await endInShadow(tx, input, row, wouldBe, deps.metrics);
+      return { kind: 'done', outcome: 'ignored', reason: SHADOW_REASON, attempts, operations: [], searchAttributes };
     }
     const attempts = await markQuarantined(tx, input, { reason: input.reason, handlerRuns: 0 });
     deps.metrics.quarantines.inc({ source: row.source, reason: input.reason });

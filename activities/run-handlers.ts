@@ -3,7 +3,7 @@ import { handlerTransaction } from './handler-transaction.js';
 import { HandlerDefectError } from '../src/errors.js';
 import { errorKind, sqlstateOf, withCauses } from '../src/db/error-kinds.js';
 import type { Handler, WebhookEvent } from '../src/api/handlers.js';
-import type { HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
+import type { FetchReference, HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
 
 /** All handlers of an event together, in milliseconds; the transaction holds locks meanwhile. */
 const TIME_LIMIT_MS = 5_000;
@@ -25,10 +25,13 @@ const STRENGTH: readonly HandlerOutcome['kind'][] = [
 /** Writes the operations that an outcome calls for; `conflict` when one exists with other parameters. */
 export type Plan = (operations: readonly PlannedOperation[]) => Promise<{ readonly kind: 'planned' | 'conflict' }>;
 
+/** `shadow`: everything is judged as always, and all that was written is rolled back. */
+export type RunMode = 'live' | 'shadow';
+
 /**
  * Runs a type's handlers in order inside `tx`, behind a savepoint, combines their outcomes and plans their operations.
- * What does not stand (fetch-first, wait, quarantine without `keep`, an operation that contradicts a planned one) is
- * rolled back to the savepoint.
+ * What does not stand (fetch-first, wait, quarantine without `keep`, an operation that contradicts a planned one; in
+ * shadow mode everything) is rolled back to the savepoint.
  * @throws HandlerDefectError when a handler throws, hangs, breaks the transaction or answers nonsense; the error of
  * the infrastructure when that failed under it.
  */
@@ -37,12 +40,16 @@ export async function runHandlers(
   event: WebhookEvent,
   tx: PoolClient,
   plan: Plan,
+  mode: RunMode = 'live',
 ): Promise<HandlerOutcome> {
   await tx.query('savepoint oncehook_handlers');
   const decided = combine(await withTimeLimit(runAll(handlers, event, handlerTransaction(tx))));
   return insideSoundTransaction(async () => {
     const outcome = await planOperations(decided, plan);
-    if (!standsInTransaction(outcome)) await tx.query('rollback to savepoint oncehook_handlers');
+    const stands = standsInTransaction(outcome);
+    // No commit will come that would check what is deferred to it.
+    if (stands && mode === 'shadow') await tx.query('set constraints all immediate');
+    if (!stands || mode === 'shadow') await tx.query('rollback to savepoint oncehook_handlers');
     await tx.query('release savepoint oncehook_handlers');
     return outcome;
   });
@@ -154,10 +161,20 @@ function checkOutcome(value: unknown, handlerCount: number): HandlerOutcome {
   if (known.kind === 'applied' && !Array.isArray(known.operations)) {
     throw nonsense('returned applied without a list of operations');
   }
+  if (known.kind === 'fetchFirst' && !areReferences(known.references)) {
+    throw nonsense('returned fetchFirst without references: each needs a type and an ID, both texts');
+  }
   if (known.kind === 'quarantine' && known.keep === true && handlerCount > 1) {
     throw nonsense("asked to keep its writes under quarantine, which only a type's single handler may");
   }
   return known;
+}
+
+function areReferences(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every((reference: Partial<FetchReference> | null) => {
+    return typeof reference?.type === 'string' && typeof reference.id === 'string';
+  });
 }
 
 function nonsense(sentence: string): HandlerDefectError {

@@ -1,5 +1,7 @@
 import type { PoolClient } from 'pg';
-import type { FetchReference, HandlerOutcome } from '../domain/outcome.js';
+import type { FetchedObject, FetchReference, HandlerOutcome, ObjectFetch } from '../domain/outcome.js';
+
+export type { FetchedObject } from '../domain/outcome.js';
 
 /**
  * The transaction that a handler writes in: a `pg` client inside an open transaction. `drizzle(tx)` takes it as it is,
@@ -24,16 +26,12 @@ export interface WebhookEvent {
   readonly payloadText: string;
   /** `JSON.parse` of it. Integers beyond 2^53 are rounded here; read `payloadText` where they matter. */
   readonly payload: unknown;
-  /** The provider's object for a reference asked for by `fetchFirst` or `wait`; `undefined` when not fetched. */
-  fetched(reference: FetchReference): FetchedObject | undefined;
+  /**
+   * The provider's object for a reference asked for by `fetchFirst` or `wait`; `undefined` when not fetched. What a
+   * fetch of one's own brought is found under that function.
+   */
+  fetched(reference: FetchReference, by?: ObjectFetch): FetchedObject | undefined;
 }
-
-/** What a fetch brought: the object, the provider's word that it does not exist, or that none could be asked. */
-export type FetchedObject =
-  | { readonly kind: 'found'; readonly object: unknown }
-  | { readonly kind: 'missing' }
-  /** The source has no API key, so nobody could be asked. */
-  | { readonly kind: 'unavailable' };
 
 /**
  * Decides what an event means, inside the transaction it is given. Must be quick (5 s in all), must not call out, and

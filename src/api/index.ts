@@ -2,6 +2,8 @@
 export { asPool, type PoolOfOne } from './as-pool.js';
 export { defineHandlers } from './handlers.js';
 export type { FetchedObject, Handler, HandlerSet, Transaction, WebhookEvent } from './handlers.js';
+export { latestState } from './latest-state.js';
+export type { LatestStateDefinition } from './latest-state.js';
 export { applied, duplicate, fetchFirst, ignored, quarantine, superseded, wait } from './outcomes.js';
 export {
   defineStripeHandlers,
@@ -24,6 +26,6 @@ export type {
   ReconcileAnswer,
   UnknownPolicy,
 } from './operations.js';
-export type { FetchReference, HandlerOutcome, PlannedOperation } from '../domain/outcome.js';
+export type { FetchContext, FetchReference, HandlerOutcome, ObjectFetch, PlannedOperation } from '../domain/outcome.js';
 export { operationKey } from '../domain/operation.js';
 export { formatMinor, isMinorAmount } from '../domain/money.js';

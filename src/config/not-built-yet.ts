@@ -14,7 +14,6 @@ export interface NotBuiltYet {
 
 /** Whoever builds one of these deletes its line. */
 export const NOT_BUILT_YET: readonly NotBuiltYet[] = [
-  values('sources.*.shadow', [true], 'false'),
   noEffect('retention.payload', 'nothing is deleted'),
   noEffect('retention.inbox', 'nothing is deleted'),
 ];
@@ -37,21 +36,8 @@ export function findNotBuiltYet(
   return { problems, warnings };
 }
 
-function values(path: string, asked: readonly (string | boolean)[], built: string): NotBuiltYet {
-  return {
-    path,
-    asksForIt: (value) => asked.some((candidate) => candidate === value),
-    say: (value) => `${spell(value)} is not built yet; this version has: ${built}`,
-    level: 'refuse',
-  };
-}
-
 function noEffect(path: string, fact: string): NotBuiltYet {
   return { path, asksForIt: () => true, say: () => `has no effect yet: ${fact} by this version`, level: 'warn' };
-}
-
-function spell(value: unknown): string {
-  return typeof value === 'string' ? `'${value}'` : String(value);
 }
 
 /** Every value at a pattern, with its own path. */

@@ -7,6 +7,30 @@ export interface FetchReference {
   readonly id: string;
 }
 
+/**
+ * What a fetch brought: the object, the provider's word that it does not exist, or that none could be asked. `order` is
+ * set by oncehook, in decimal digits: of two fetches the one with the greater number began later.
+ */
+export type FetchedObject =
+  | { readonly kind: 'found'; readonly object: unknown; readonly order?: string }
+  | { readonly kind: 'missing'; readonly order?: string }
+  /** The source has no API key, or its provider has no such type: nobody could be asked. */
+  | { readonly kind: 'unavailable'; readonly order?: string };
+
+/** For whom a fetch asks, and how long it may take. */
+export interface FetchContext {
+  /** Aborted after 5 s; hand it to `fetch` and its like. */
+  readonly signal: AbortSignal;
+  readonly scope: string;
+  readonly tenant: string;
+}
+
+/**
+ * A fetch of one's own, run outside of any transaction. One that throws, or does not end when it is told to, counts as
+ * trouble of the infrastructure: it is tried again without bound.
+ */
+export type ObjectFetch = (reference: FetchReference, context: FetchContext) => Promise<FetchedObject>;
+
 /** An external effect that a handler decided on. `params` are frozen with the row and checked by the kind's schema. */
 export interface PlannedOperation {
   readonly kind: string;
@@ -22,7 +46,8 @@ export interface PlannedOperation {
  * - `ignored`: not ours, by definition.
  * - `wait`: not yet; what this fact stands on is missing. Rolled back, tried again until the horizon, then `fetch` is
  *   looked at once and the event is quarantined with `reason`.
- * - `fetchFirst`: rolled back; the references are fetched outside the transaction and the handler runs again.
+ * - `fetchFirst`: rolled back; the references are fetched outside the transaction, `by` a fetch of the handler's own or
+ *   the source's access to its provider, and the handler runs again.
  * - `quarantine`: can never be right as it stands; rolled back (unless `keep`) and kept for an operator.
  */
 export type HandlerOutcome =
@@ -31,7 +56,7 @@ export type HandlerOutcome =
   | { readonly kind: 'superseded'; readonly orderId?: string }
   | { readonly kind: 'ignored'; readonly reason?: string }
   | { readonly kind: 'wait'; readonly reason: string; readonly fetch?: FetchReference; readonly orderId?: string }
-  | { readonly kind: 'fetchFirst'; readonly references: readonly FetchReference[] }
+  | { readonly kind: 'fetchFirst'; readonly references: readonly FetchReference[]; readonly by?: ObjectFetch }
   | { readonly kind: 'quarantine'; readonly reason: string; readonly keep?: boolean; readonly orderId?: string };
 
 /** An operation as a run sees it: its name and where it stands. */

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { EventKey, InboxOutcome, InboxStatus } from '../domain/event.js';
+import type { ShadowOutcome } from '../domain/shadow.js';
 
 /** An inbox row as its run reads it. */
 export interface InboxRow {
@@ -52,32 +53,43 @@ export async function lockEvent(tx: Pick<ClientBase, 'query'>, key: EventKey): P
  * Whether the event that tells the same change has been worked on, whichever of the two names the other. The one that
  * names locks its twin after itself, the named one locks nothing more, so two runs at once take turns and never wait in
  * a circle.
+ * @param mode in shadow mode what was decided there counts too.
  */
 export async function isToldByTwin(
   tx: Pick<ClientBase, 'query'>,
   key: EventKey,
   twinEventId: string | null,
+  mode: 'live' | 'shadow' = 'live',
 ): Promise<boolean> {
   const { rows } =
     twinEventId === null
       ? await tx.query<TwinRow>(NAMED_BY, [key.scope, key.eventId])
       : await tx.query<TwinRow>(NAMED, [key.scope, twinEventId]);
-  return rows.some(({ outcome }) => outcome === 'applied' || outcome === 'duplicate' || outcome === 'superseded');
+  return rows.some(({ outcome, decided }) => {
+    const said = mode === 'shadow' ? (decided ?? outcome) : outcome;
+    return said === 'applied' || said === 'duplicate' || said === 'superseded';
+  });
 }
 
 interface TwinRow {
   readonly outcome: InboxOutcome | null;
+  /** What shadow mode decided on it, if it did. */
+  readonly decided: ShadowOutcome | null;
 }
 
 const NAMED = `
-  select outcome
-    from oncehook.webhook_inbox
-   where source_scope = $1
-     and event_id = $2
-     for update`;
+  select i.outcome,
+         d.outcome as decided
+    from oncehook.webhook_inbox i
+    left join oncehook.shadow_decisions d using (source_scope, event_id)
+   where i.source_scope = $1
+     and i.event_id = $2
+     for update of i`;
 
 const NAMED_BY = `
-  select outcome
-    from oncehook.webhook_inbox
-   where source_scope = $1
-     and twin_event_id = $2`;
+  select i.outcome,
+         d.outcome as decided
+    from oncehook.webhook_inbox i
+    left join oncehook.shadow_decisions d using (source_scope, event_id)
+   where i.source_scope = $1
+     and i.twin_event_id = $2`;

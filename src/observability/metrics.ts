@@ -24,6 +24,8 @@ export interface Metrics {
   /** How long activities have failed by their infrastructure without a success between; 0 when all is well. */
   readonly infrastructureTroubleSeconds: Gauge;
   readonly quarantines: Counter<'source' | 'reason'>;
+  /** What sources in shadow mode would have done, by outcome. */
+  readonly shadowDecisions: Counter<'source' | 'outcome'>;
   /** Attempts of external effects by kind and what is known after them. */
   readonly operationAttempts: Counter<'kind' | 'answer'>;
   /** What of external effects needs an operator now: `parked`, `account_paused`, `configuration`. Alarm on any. */
@@ -112,6 +114,12 @@ export function createMetrics(registry: Registry = new Registry()): Metrics {
       name: 'oncehook_quarantines_total',
       help: 'Events quarantined, by source and reason code.',
       labelNames: ['source', 'reason'],
+      registers,
+    }),
+    shadowDecisions: new Counter({
+      name: 'oncehook_shadow_decisions_total',
+      help: 'What sources in shadow mode would have done, by outcome.',
+      labelNames: ['source', 'outcome'],
       registers,
     }),
     operationAttempts: new Counter({

@@ -55,10 +55,12 @@ function workerSource(config: Config, source: SourceConfig, handlerSets: Readonl
     throw new ConfigError([`sources.${source.name}.handlers: there is no handler set "${source.handlers}"`]);
   }
   const activeFrom = source.activeFrom ?? null;
+  const { shadow } = source;
   if (source.kind !== 'stripe') {
     return {
       handlers,
       activeFrom,
+      shadow,
       admit: () => ({ kind: 'tenant', tenant: source.tenant }),
       fetch: () => Promise.resolve({ kind: 'unavailable' }),
     };
@@ -66,6 +68,7 @@ function workerSource(config: Config, source: SourceConfig, handlerSets: Readonl
   return {
     handlers,
     activeFrom,
+    shadow,
     admit: (scope) => admitStripe(source, scope),
     readReference: readThinEvent,
     fetch: createStripeFetcher({

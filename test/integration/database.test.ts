@@ -46,6 +46,7 @@ describe('migrations', () => {
       '0005_ledger_calendar',
       '0006_money',
       '0007_operation_brakes',
+      '0008_shadow_latest_state',
     ]);
     expect(await migrate({ url, log })).toMatchObject({ applied: [] });
   });

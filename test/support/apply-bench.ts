@@ -1,5 +1,6 @@
-import { applyEvent, type ApplyEventDeps } from '../../activities/apply-event.js';
-import { inertCheckpoints } from '../../src/checkpoints.js';
+import { applyEvent, type ApplyEventDeps, type ApplySource } from '../../activities/apply-event.js';
+import { quarantineEvent } from '../../activities/quarantine-event.js';
+import { inertCheckpoints, type CheckpointHook } from '../../src/checkpoints.js';
 import { createPool } from '../../src/db/pool.js';
 import type { ApplyEventResult, FetchReference } from '../../src/domain/outcome.js';
 import { ordersHandlers, type OrdersOptions } from '../../src/handlers/orders/index.js';
@@ -22,6 +23,11 @@ export interface ApplyBenchOptions {
   readonly orders?: Partial<OrdersOptions>;
   readonly fetch?: (reference: FetchReference) => FetchedObject;
   readonly modeOf?: (kind: string) => Brake['mode'];
+  /** What of the source is other than the orders set's. */
+  readonly source?: Partial<ApplySource>;
+  readonly checkpoints?: CheckpointHook;
+  /** Sessions at once. */
+  readonly sessions?: number;
 }
 
 export interface ApplyBench {
@@ -31,6 +37,8 @@ export interface ApplyBench {
   readonly apply: (eventId: string) => Promise<ApplyEventResult>;
   /** As a worker whose patience is at an end would run it. */
   readonly applyAtHorizon: (eventId: string) => Promise<ApplyEventResult>;
+  /** What the workflow does after the fifth defect. */
+  readonly giveUp: (eventId: string) => Promise<ApplyEventResult>;
   close(): Promise<void>;
 }
 
@@ -68,7 +76,7 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
   const pool = createPool({
     url: database.url,
     applicationName: 'apply bench',
-    max: 8,
+    max: options.sessions ?? 8,
     statementTimeoutMs: 6_000,
     lockTimeoutMs: 3_000,
     log,
@@ -89,6 +97,7 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
           admit: () => ({ kind: 'tenant', tenant: 'default' }),
           activeFrom: null,
           fetch: (_scope, reference) => Promise.resolve(options.fetch?.(reference) ?? { kind: 'unavailable' }),
+          ...options.source,
         },
       ],
     ]),
@@ -97,7 +106,7 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
       planOperations(tx, { tenant, event, operations, registry, modeOf, sha256Hex }),
     operationsOf: findOperationsOfEvent,
     searchAttributes: () => false,
-    checkpoints: inertCheckpoints,
+    checkpoints: options.checkpoints ?? inertCheckpoints,
     metrics: createMetrics(),
   });
   const patient = deps(3_600_000);
@@ -108,6 +117,7 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
     store: (event) => storeVerified(database, SCOPE, event),
     apply: (eventId) => applyEvent(patient, input(eventId)),
     applyAtHorizon: (eventId) => applyEvent(spent, input(eventId)),
+    giveUp: (eventId) => quarantineEvent(patient, { scope: SCOPE, eventId, reason: 'handler_error', replay: null }),
     close: async () => {
       await pool.end();
       await database.drop();
