@@ -77,7 +77,7 @@ async function applyUntilDone(eventId: string): Promise<void> {
 async function playSchedule(schedule: Random): Promise<string> {
   const id = `sub_${token()}`;
   versions.set(id, 0);
-  let changes = 1 + schedule.int(4);
+  let changes = 2 + schedule.int(4);
   let running = 0;
   const runs: Promise<void>[] = [];
   const start = (eventId: string): void => {
@@ -93,7 +93,9 @@ async function playSchedule(schedule: Random): Promise<string> {
       start(event.id);
       if (schedule.chance(0.3)) start(event.id);
     } else if (waiting.length > 0) {
-      waiting.splice(schedule.int(waiting.length), 1)[0]!.open();
+      // Mostly who came last goes first: that is what makes fetches cross.
+      const chosen = schedule.chance(0.6) ? waiting.length - 1 : schedule.int(waiting.length);
+      waiting.splice(chosen, 1)[0]!.open();
     }
     const isHasty = schedule.chance(0.2);
     // Mostly until every run stands at a gate or is over; now and then several are under way in the database at once.

@@ -2,7 +2,7 @@ import { applyEvent, type ApplyEventDeps, type ApplySource } from '../../activit
 import { quarantineEvent } from '../../activities/quarantine-event.js';
 import { inertCheckpoints, type CheckpointHook } from '../../src/checkpoints.js';
 import { createPool } from '../../src/db/pool.js';
-import type { ApplyEventResult, FetchReference } from '../../src/domain/outcome.js';
+import type { ApplyEventResult, FetchReference, OperatorRequest } from '../../src/domain/outcome.js';
 import { ordersHandlers, type OrdersOptions } from '../../src/handlers/orders/index.js';
 import { defineOperation, type FetchedObject } from '../../src/index.js';
 import { createLogger } from '../../src/observability/logger.js';
@@ -30,11 +30,14 @@ export interface ApplyBenchOptions {
   readonly sessions?: number;
 }
 
+/** Long enough for every wait of a test to be scheduled. */
+const PATIENCE_MS = 3_600_000;
+
 export interface ApplyBench {
   readonly database: TestDatabase;
   readonly store: (event: { readonly id: string; readonly type: string }) => Promise<void>;
   /** One run of the apply step. */
-  readonly apply: (eventId: string) => Promise<ApplyEventResult>;
+  readonly apply: (eventId: string, replay?: OperatorRequest) => Promise<ApplyEventResult>;
   /** As a worker whose patience is at an end would run it. */
   readonly applyAtHorizon: (eventId: string) => Promise<ApplyEventResult>;
   /** What the workflow does after the fifth defect. */
@@ -87,6 +90,8 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
     kindOf('cancel_payment_intent', cancelParams),
   ]);
   const modeOf = options.modeOf ?? (() => 'auto' as const);
+  const metrics = createMetrics();
+  // Anew for each run: a test may change what its source says between two runs.
   const deps = (horizonMs: number): ApplyEventDeps => ({
     pool,
     sources: new Map([
@@ -107,17 +112,16 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
     operationsOf: findOperationsOfEvent,
     searchAttributes: () => false,
     checkpoints: options.checkpoints ?? inertCheckpoints,
-    metrics: createMetrics(),
+    metrics,
   });
-  const patient = deps(3_600_000);
-  const spent = deps(0);
   const input = (eventId: string) => ({ scope: SCOPE, eventId, defects: 0, replay: null });
   return {
     database,
     store: (event) => storeVerified(database, SCOPE, event),
-    apply: (eventId) => applyEvent(patient, input(eventId)),
-    applyAtHorizon: (eventId) => applyEvent(spent, input(eventId)),
-    giveUp: (eventId) => quarantineEvent(patient, { scope: SCOPE, eventId, reason: 'handler_error', replay: null }),
+    apply: (eventId, replay) => applyEvent(deps(PATIENCE_MS), { ...input(eventId), replay: replay ?? null }),
+    applyAtHorizon: (eventId) => applyEvent(deps(0), input(eventId)),
+    giveUp: (eventId) =>
+      quarantineEvent(deps(PATIENCE_MS), { scope: SCOPE, eventId, reason: 'handler_error', replay: null }),
     close: async () => {
       await pool.end();
       await database.drop();

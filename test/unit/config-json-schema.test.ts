@@ -90,7 +90,7 @@ describe('oncehook.example.yaml', () => {
       'hmac',
     ]);
     expect(config.sources.get('stripe')).toMatchObject({
-      shadow: true,
+      shadow: false,
       owns: { metadata: new Map([['app', 'shop']]) },
     });
     expect(config.effects.email).toEqual({ mode: 'propose', perHour: 500 });
@@ -118,5 +118,5 @@ const SOURCES_ONLY = `sources:
 
 /** Where the example shows two values of one key, the one that is not built yet. */
 function withoutDoubles(text: string): string {
-  return text.replace(/^ {4}shadow: false.*\n/m, '').replace(/^ {2}email: \{ mode: auto \}.*\n/m, '');
+  return text.replace(/^ {2}email: \{ mode: auto \}.*\n/m, '');
 }

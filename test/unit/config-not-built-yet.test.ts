@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { findNotBuiltYet, type NotBuiltYet } from '../../src/config/not-built-yet.js';
+import { inDocument } from '../../src/config/problem.js';
 import { GOOD_FILE, loadText, problemsOf } from '../support/config-input.js';
 
 const OTHER_SOURCES = `  hub: { kind: github, secrets: ["\${S}"] }
@@ -18,14 +20,15 @@ const env = {
 };
 
 describe('what is not built yet', () => {
-  it.each([['    shadow: true\n', 'sources.stripe.shadow: true is not built yet']])(
-    'is refused by its name: %j',
-    (lines, says) => {
-      const problems = problemsOf(() => loadText(GOOD_FILE + lines, { env }));
-      expect(problems).toHaveLength(1);
-      expect(problems[0]).toContain(says);
-    },
-  );
+  it('is refused by its name where it must be, and only where a document asks for it', () => {
+    const table: readonly NotBuiltYet[] = [
+      { path: 'sources.*.shadow', asksForIt: (value) => value === true, say: () => 'is not built', level: 'refuse' },
+    ];
+    const document = { sources: { a: { shadow: true }, b: { shadow: false }, c: {} } };
+    const { problems, warnings } = findNotBuiltYet(document, table, () => true);
+    expect(problems).toEqual([inDocument(['sources', 'a', 'shadow'], 'is not built')]);
+    expect(warnings).toEqual([]);
+  });
 
   it('is nothing about a kind of source: all of them are built', () => {
     expect([...loadText(GOOD_FILE + OTHER_SOURCES, { env }).sources.keys()]).toEqual([
@@ -46,12 +49,13 @@ describe('what is not built yet', () => {
     );
   });
 
-  it.each([['    handlers: ledger\n'], ['    handlers: calendar\ncalendar: { url: "https://calendar.example" }\n']])(
-    'is no longer said of what is built: %j',
-    (lines) => {
-      expect(loadText(GOOD_FILE + lines, { env }).warnings).toEqual([]);
-    },
-  );
+  it.each([
+    ['    shadow: true\n'],
+    ['    handlers: ledger\n'],
+    ['    handlers: calendar\ncalendar: { url: "https://calendar.example" }\n'],
+  ])('is no longer said of what is built: %j', (lines) => {
+    expect(loadText(GOOD_FILE + lines, { env }).warnings).toEqual([]);
+  });
 
   it('is let pass where a document spells out the default', () => {
     const text = `${GOOD_FILE}    shadow: false
