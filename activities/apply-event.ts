@@ -14,13 +14,12 @@ import type {
   OperatorRequest,
   PlannedOperation,
 } from '../src/domain/outcome.js';
-import { SHADOW_REASON } from '../src/domain/shadow.js';
+import { SHADOW_REASON, type ShadowOperation } from '../src/domain/shadow.js';
 import { nextWaitMs, type WaitPolicy } from '../src/domain/wait-schedule.js';
 import { HandlerDefectError } from '../src/errors.js';
 import { markDone, markQuarantined, markWaiting, restartBudget } from '../src/inbox/finish-event.js';
 import { isToldByTwin, lockEvent, type InboxRow } from '../src/inbox/read-event.js';
 import { recordOperatorAction, wasCarriedOut } from '../src/inbox/record-operator-action.js';
-import type { ShadowOperation } from '../src/inbox/record-shadow-decision.js';
 import type { Metrics } from '../src/observability/metrics.js';
 import type { PlanResult } from '../src/operations/plan-operations.js';
 import { endInShadow, type WouldBe } from './end-in-shadow.js';

@@ -1,9 +1,9 @@
 import type { PoolClient } from 'pg';
 import type { EventKey } from '../src/domain/event.js';
-import { SHADOW_REASON, type ShadowOutcome } from '../src/domain/shadow.js';
+import { SHADOW_REASON, type ShadowOperation, type ShadowOutcome } from '../src/domain/shadow.js';
 import { markDone } from '../src/inbox/finish-event.js';
 import type { InboxRow } from '../src/inbox/read-event.js';
-import { recordShadowDecision, type ShadowOperation } from '../src/inbox/record-shadow-decision.js';
+import { recordShadowDecision } from '../src/inbox/record-shadow-decision.js';
 import type { Metrics } from '../src/observability/metrics.js';
 
 /** What would have become of an event. */

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { InboxOutcome, InboxStatus } from '../domain/event.js';
 import type { OperationStatus } from '../domain/operation.js';
+import type { ShadowOperation, ShadowOutcome } from '../domain/shadow.js';
 
 type Queryable = Pick<ClientBase, 'query'>;
 
@@ -73,6 +74,18 @@ export interface EventDetails extends EventListing {
   readonly redeliveries: number;
   readonly operations: readonly EventOperation[];
   readonly actions: readonly EventAction[];
+  /** What shadow mode decided; `null` for an event that it did not decide on. */
+  readonly shadow: EventShadowDecision | null;
+}
+
+export interface EventShadowDecision {
+  readonly decidedAt: string;
+  readonly outcome: ShadowOutcome;
+  readonly reason: string | null;
+  readonly order: string | null;
+  readonly operations: readonly ShadowOperation[];
+  readonly attempts: number;
+  readonly defect: string | null;
 }
 
 export interface EventOperation {
@@ -125,7 +138,13 @@ export async function readEventDetails(
                       'requestedAt', a.requested_at, 'result', a.result) order by a.id), '[]')
                from oncehook.operator_actions a
               where a.source_scope = i.source_scope
-                and a.event_id = i.event_id) as actions
+                and a.event_id = i.event_id) as actions,
+            (select json_build_object(
+                      'decidedAt', d.decided_at, 'outcome', d.outcome, 'reason', d.reason, 'order', d.order_id,
+                      'operations', d.operations, 'attempts', d.attempts, 'defect', d.defect)
+               from oncehook.shadow_decisions d
+              where d.source_scope = i.source_scope
+                and d.event_id = i.event_id) as shadow
        from oncehook.webhook_inbox i
       where i.source_scope = $1
         and i.event_id = $2`,

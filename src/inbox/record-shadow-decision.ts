@@ -1,15 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { EventKey } from '../domain/event.js';
-import type { OperationStatus } from '../domain/operation.js';
-import type { ShadowOutcome } from '../domain/shadow.js';
-
-/** An effect that would have been planned; `status` is the one that its row would have. */
-export interface ShadowOperation {
-  readonly key: string;
-  readonly kind: string;
-  readonly params: unknown;
-  readonly status: OperationStatus;
-}
+import type { ShadowOperation, ShadowOutcome } from '../domain/shadow.js';
 
 export interface ShadowDecision {
   readonly source: string;

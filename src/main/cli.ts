@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { CommandError, ConfigError, DatabaseUnusableError, OncehookError } from '../errors.js';
 import { isConnectionError } from '../db/error-kinds.js';
 import { addDevCommand } from './commands/dev.js';
+import { addDiffCommand } from './commands/diff.js';
 import { addEventsCommands } from './commands/events.js';
 import { addMigrateCommand } from './commands/migrate.js';
 import { addOperationsCommands } from './commands/operations.js';
@@ -33,6 +34,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   addEventsCommands(program, finish);
   addOperationsCommands(program, finish);
   addOrdersCommands(program, finish);
+  addDiffCommand(program, finish);
   addDevCommand(program, finish);
   await program.parseAsync([...argv]);
   return exitCode;

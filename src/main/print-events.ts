@@ -1,4 +1,4 @@
-import type { EventDetails, EventListing } from '../admin/find-events.js';
+import type { EventDetails, EventListing, EventShadowDecision } from '../admin/find-events.js';
 import { printColumns } from './print-document.js';
 
 export function printEvents(events: readonly EventListing[], more: boolean): void {
@@ -37,11 +37,31 @@ export function printEvent(event: EventDetails): void {
       'operation',
       `${operationKey}  ${status} after ${attempts} attempts${lastError === null ? '' : ` (${lastError})`}`,
     ]),
+    ...(event.shadow === null ? [] : shadowRows(event.shadow)),
     ...event.actions.map(({ requestedAt, action, requestedBy, reason, result }) => [
       'action',
       `${requestedAt}  ${action} by ${requestedBy ?? 'nobody named'}: ${reason ?? 'no reason'} -> ${result}`,
     ]),
   ]);
+}
+
+/** Parameters may hold personal data: `--json` shows them. */
+function shadowRows({
+  decidedAt,
+  outcome,
+  reason,
+  order,
+  operations,
+  attempts,
+  defect,
+}: EventShadowDecision): string[][] {
+  const said = [outcome, reason].filter((part) => part !== null).join('/');
+  return [
+    ['shadow decision', `${said} after ${attempts} handler runs, ${decidedAt}`],
+    ...(order === null ? [] : [['shadow order', order]]),
+    ...operations.map(({ key, status }) => ['shadow effect', `${key}  would be ${status}`]),
+    ...(defect === null ? [] : [['shadow defect', defect]]),
+  ];
 }
 
 function standing({ status, outcome, reason }: EventListing): string {
