@@ -48,7 +48,8 @@ export interface DiffEvent {
   readonly scope: string | null;
   readonly eventId: string;
   readonly eventType: string | null;
-  readonly receivedAt: Date | null;
+  /** ISO 8601 with its zone; `null` when it never came here. */
+  readonly receivedAt: string | null;
   readonly shadow: string | null;
   readonly reason: string | null;
   /** Kinds of effects; `null` where nothing is known of them. */
@@ -87,27 +88,7 @@ export async function compareDecisions(pool: Pool, request: DiffRequest): Promis
 
 async function readDiff(client: PoolClient, view: OutcomeView, request: DiffRequest): Promise<DecisionDiff> {
   const { since, until } = await readWindow(client, request);
-  const given = [request.source ?? null, since, until];
-  const judged = judgedEvents(view, request.by);
-  const { rows: pairs } = await client.query<DiffPair>(
-    `${judged}
-     select verdict, shadow, reason, application, count(*)::integer as events
-       from judged
-      group by verdict, shadow, reason, application
-      order by events desc, verdict, shadow, reason, application`,
-    given,
-  );
-  const { rows: events } = await client.query<DiffEvent>(
-    `${judged}
-     select verdict, scope, event_id as "eventId", event_type as "eventType", received_at as "receivedAt",
-            shadow, reason, shadow_effects as "shadowEffects",
-            application, application_effects as "applicationEffects"
-       from judged
-      where verdict in ('differ', 'only_shadow', 'only_application')
-      order by coalesce(received_at, handled_at), scope, event_id
-      limit $4`,
-    [...given, request.limit + 1],
-  );
+  const { pairs, events } = await readJudged(client, view, request, since, until);
   const countOf = (verdict: Verdict): number =>
     pairs.filter((pair) => pair.verdict === verdict).reduce((sum, pair) => sum + pair.events, 0);
   return {
@@ -126,6 +107,42 @@ async function readDiff(client: PoolClient, view: OutcomeView, request: DiffRequ
     events: events.slice(0, request.limit),
     more: events.length > request.limit,
   };
+}
+
+interface Judged {
+  readonly pairs: readonly DiffPair[];
+  /** One more than wanted tells that there are more. */
+  readonly events: readonly DiffEvent[];
+}
+
+/** One statement, so that all events are judged once for both answers. */
+async function readJudged(
+  client: PoolClient,
+  view: OutcomeView,
+  { source, by, limit }: DiffRequest,
+  since: Date | null,
+  until: Date,
+): Promise<Judged> {
+  const { rows } = await client.query<Judged>(
+    `${judgedEvents(view, by)}
+     select (select coalesce(json_agg(counted), '[]')
+               from (select verdict, shadow, reason, application, count(*) as events
+                       from judged
+                      group by verdict, shadow, reason, application
+                      order by events desc, verdict, shadow, reason, application) counted) as pairs,
+            (select coalesce(json_agg(named), '[]')
+               from (select verdict, scope, event_id as "eventId", event_type as "eventType",
+                            received_at as "receivedAt", shadow, reason, shadow_effects as "shadowEffects",
+                            application, application_effects as "applicationEffects"
+                       from judged
+                      where verdict in ('differ', 'only_shadow', 'only_application')
+                      order by coalesce(received_at, handled_at), scope, event_id
+                      limit $4) named) as events`,
+    [source ?? null, since, until, limit + 1],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new CommandError('failed', 'The database did not answer');
+  return row;
 }
 
 /** By the database's clock. What was handled before the first decision was handled without us. */
@@ -218,7 +235,7 @@ function judgedEvents({ view, hasScope, hasEffects, hasTime }: OutcomeView, by: 
                 and stored.event_id = m.event_id
               order by stored.received_at
               limit 1) i on true
-  ), judged as (
+  ), judged as materialized (
     select *,
            case
              when shadow = 'undecided' then 'undecided'

@@ -33,7 +33,7 @@ export function printDiff(diff: DecisionDiff): void {
 function row(event: DiffEvent): string[] {
   const { receivedAt, scope, eventId, eventType, application } = event;
   return [
-    receivedAt?.toISOString() ?? 'never',
+    receivedAt === null ? 'never' : new Date(receivedAt).toISOString(),
     scope ?? '-',
     eventId,
     eventType ?? '-',

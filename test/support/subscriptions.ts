@@ -44,7 +44,7 @@ export async function createSubscriptionTables({ pool }: TestDatabase): Promise<
 }
 
 /** Writes whatever it is given over what is there. */
-export async function writeState(
+async function writeState(
   tx: Transaction,
   id: string,
   version: number | null,
