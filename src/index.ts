@@ -10,6 +10,7 @@ export {
   formatMinor,
   ignored,
   isMinorAmount,
+  latestState,
   operationKey,
   quarantine,
   superseded,

@@ -315,10 +315,6 @@ describe('oncehook diff', () => {
   }
 
   it('says by its exit code whether they agree, and in a table or a document where not', async () => {
-    expect(await oncehook('diff', '--view', 'app.whole')).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('nothing to compare') as string,
-    });
     await received('evt_1', { decided: 'applied', kinds: ['email'] });
     await handled('evt_1', 'applied', { effects: ['email'] });
     expect(await oncehook('diff', '--view', 'app.whole', '--since', '2h')).toMatchObject({ code: 0 });
@@ -339,11 +335,8 @@ describe('oncehook diff', () => {
 
   it.each([
     [['--view', 'app.nowhere'], 3],
-    [['--view', 'nowhere'], 2],
     [[], 2],
-    [['--view', 'app.whole', '--since', 'yesterday'], 2],
     [['--view', 'app.whole', '--since', '2026-03-01T00:00:00'], 2],
-    [['--view', 'app.words'], 2],
     [['--view', 'app.broken'], 1],
   ])('ends with the code of its trouble: %j %i', async (args, code) => {
     await handled('evt_1', 'applied');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CheckpointHook } from '../../src/checkpoints.js';
 import { CheckpointError } from '../../src/errors.js';
 import type { FetchedObject, Handler } from '../../src/index.js';
@@ -18,8 +18,10 @@ import {
  * Random courses of a subscription: it changes some times, each change has an event, some events come twice, and runs
  * stop on the way to the provider, on the way back and in crashes until the schedule lets them go on. Real sessions.
  */
-const SCHEDULES = 300;
+const SCHEDULES = 250;
 const NAIVE_SCHEDULES = 60;
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const random = seededRandom(chooseSeedAloud());
 
