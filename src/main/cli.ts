@@ -8,6 +8,7 @@ import { addEventsCommands } from './commands/events.js';
 import { addMigrateCommand } from './commands/migrate.js';
 import { addOperationsCommands } from './commands/operations.js';
 import { addOrdersCommands } from './commands/orders.js';
+import { addProveCommand } from './commands/prove.js';
 import { addSendCommand } from './commands/send.js';
 import { addServiceCommands } from './commands/services.js';
 import { addSourcesCommand } from './commands/sources.js';
@@ -35,6 +36,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   addOperationsCommands(program, finish);
   addOrdersCommands(program, finish);
   addDiffCommand(program, finish);
+  addProveCommand(program, finish);
   addDevCommand(program, finish);
   await program.parseAsync([...argv]);
   return exitCode;

@@ -1,0 +1,50 @@
+import { defineOperation, type AnyOperationDefinition, type ParamsSchema } from '../api/index.js';
+import { emailOperation } from '../providers/email.js';
+import { httpOperation } from '../providers/http-operation.js';
+import { stripeCancelOperation } from '../providers/stripe-cancel.js';
+import { stripeRefundOperation } from '../providers/stripe-refund.js';
+
+/**
+ * The built-in kinds with another side that is not there: parameters are checked as ever, every attempt is confirmed,
+ * nothing goes out.
+ */
+function builtInKinds(): readonly AnyOperationDefinition[] {
+  const nowhere = { send: () => Promise.reject(new Error('no mail is sent in a test')) };
+  const email = emailOperation({
+    transport: nowhere,
+    from: 'shop@example.com',
+    policies: { orderPaid: 'resend', refundSucceeded: 'resend', refundFailed: 'resend' },
+    giveUpAfterMs: 1,
+  });
+  return [
+    email,
+    stripeRefundOperation(() => null),
+    stripeCancelOperation(() => null),
+    httpOperation({ targets: new Map(), giveUpAfterMs: 1 }),
+  ].map(({ kind, params }) => standIn(kind, params));
+}
+
+/** Kinds whose parameters are their own business; see `effects.md`. */
+const OPEN_KINDS = ['start_workflow', 'signal_workflow'];
+
+const anyParams: ParamsSchema<unknown> = {
+  '~standard': { version: 1, vendor: 'oncehook', validate: (value) => ({ value }) },
+};
+
+function standIn(kind: string, params: ParamsSchema<unknown>): AnyOperationDefinition {
+  return defineOperation({
+    kind,
+    params,
+    perform: () => Promise.resolve({ kind: 'confirmed' }),
+    classify: () => ({ kind: 'unknown', code: 'threw' }),
+    keyTtlMs: 86_400_000,
+    onUnknown: 'resend',
+  });
+}
+
+/** A test's own kinds, and a stand-in for every built-in kind that is not among them. */
+export function withStandIns(own: readonly AnyOperationDefinition[]): readonly AnyOperationDefinition[] {
+  const kinds = new Set(own.map(({ kind }) => kind));
+  const others = [...builtInKinds(), ...OPEN_KINDS.map((kind) => standIn(kind, anyParams))];
+  return [...own, ...others.filter(({ kind }) => !kinds.has(kind))];
+}

@@ -1,0 +1,41 @@
+import { applied, defineHandlers, defineOperation, operationKey } from '../../src/index.js';
+import { defineProof } from '../../src/testing/index.js';
+import { anyObject } from './any-object.js';
+import { addOrder, createShop, objectOf, readOrders, shopEvent } from './shop.js';
+
+const refunds = new Map<string, number>();
+
+const refundOrder = defineOperation({
+  kind: 'refund_order',
+  params: anyObject<{ amountMinor: number }>(),
+  perform: ({ params, idempotencyKey }) => {
+    refunds.set(idempotencyKey, params.amountMinor);
+    return Promise.resolve({ kind: 'confirmed' });
+  },
+  classify: () => ({ kind: 'unknown', code: 'no_answer' }),
+  reconcile: ({ idempotencyKey }) =>
+    Promise.resolve(refunds.has(idempotencyKey) ? { kind: 'found' } : { kind: 'absent' }),
+  keyTtlMs: 86_400_000,
+  onUnknown: 'reconcile',
+});
+
+const handlers = defineHandlers({
+  'payment_intent.succeeded': (event) => {
+    const { amount, metadata } = objectOf(event);
+    const key = operationKey('refund_order', event.tenant, metadata.order_id);
+    return applied({ operations: [{ kind: 'refund_order', key, params: { amountMinor: amount } }] });
+  },
+});
+
+export const proof = defineProof({
+  handlers,
+  operations: [refundOrder],
+  setup: createShop,
+  given: (db) => addOrder(db, 'canceled'),
+  events: [shopEvent('payment_intent.succeeded', { amount: 5000 })],
+  state: readOrders,
+  effects: () => [...refunds.values()],
+  reset: () => {
+    refunds.clear();
+  },
+});
