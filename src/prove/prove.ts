@@ -39,8 +39,8 @@ export interface Verdict {
   readonly durationMs: number;
 }
 
-/** Up to this many are tried, all of them. */
-const EXHAUSTIVE_UP_TO = 1_500;
+/** Somewhat more than was asked for are tried when those are all: a verdict without chance is worth it. */
+const ALL_UP_TO_TIMES = 1.5;
 
 /** So many more with several faults at once, when every single one was tried. */
 const COMBINED_SHARE = 0.2;
@@ -104,7 +104,7 @@ async function explore(proof: Proof, stage: Stage, options: ProveOptions): Promi
   if (inOrders !== null) return verdictOf(inOrders, false);
 
   const count = countSingleFaults(serial, material);
-  const isSmall = isAllSerial && serial.length + count <= EXHAUSTIVE_UP_TO;
+  const isSmall = isAllSerial && serial.length + count <= options.schedules * ALL_UP_TO_TIMES;
   if (isSmall) {
     total = Math.floor((serial.length + count) * (1 + COMBINED_SHARE));
     const single = await tryAll(singleFaultSchedules(serial, material));

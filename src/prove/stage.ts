@@ -69,9 +69,8 @@ interface Notes {
   violation: Violation | null;
 }
 
-/** The fault that waits for its operation. */
+/** The point at which the operation that is performed now fails. */
 interface OperationFaults {
-  next: { readonly operation: number; readonly point: OperationPoint } | null;
   armed: OperationPoint | null;
 }
 
@@ -85,7 +84,7 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
   const reset = await rememberTables(database.pool);
   const cast = castOf(proof);
   const notes: Notes = { violation: null };
-  const faults: OperationFaults = { next: null, armed: null };
+  const faults: OperationFaults = { armed: null };
   const controlled = createControlledPool(database.pool, () => checkInvariants(proof, database, notes));
   const processing = createProcessing({
     applyPool: controlled.pool,
@@ -254,18 +253,18 @@ async function performThroughCrash(processing: Processing, pool: Pool, key: stri
 
 /** What waits is run again until nothing changes, later once more, and in the end as one whose time is up. */
 async function settle(scene: Scene): Promise<void> {
-  await runWaiting(scene);
-  if ((await waitingEvents(scene)).length === 0) return;
+  if ((await runWaiting(scene)) === 'all_settled') return;
   for (const ms of [LATER_MS, PAST_HORIZON_MS]) {
     await scene.processing.age(ms);
     await runWaiting(scene);
   }
 }
 
-async function runWaiting(scene: Scene): Promise<void> {
+async function runWaiting(scene: Scene): Promise<'all_settled' | 'some_wait'> {
   for (let before: readonly EventKey[] = []; ;) {
     const waiting = await waitingEvents(scene);
-    if (waiting.length === 0 || isDeepStrictEqual(waiting, before)) return;
+    if (waiting.length === 0) return 'all_settled';
+    if (isDeepStrictEqual(waiting, before)) return 'some_wait';
     for (const key of waiting) await scene.controlled.run(newAttempt(null, null), () => applyNoted(scene, key));
     await performOperations(scene, null);
     before = waiting;

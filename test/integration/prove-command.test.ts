@@ -1,0 +1,167 @@
+import { writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openDatabase, type TestDatabase } from '../support/database.js';
+import { ROOT } from '../support/dist.js';
+import { runCommand, type CommandResult } from '../support/run-command.js';
+import { openTempDir, removeDir } from '../support/temp-dir.js';
+
+const MISTAKE = 'test/prove/c17-last-refund-only.ts';
+const SOUND = 'test/prove/c14-corrected.ts';
+
+let dir: string;
+let database: TestDatabase;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  dir = openTempDir();
+  database = await openDatabase();
+  env = { DATABASE_URL: database.url };
+});
+afterAll(async () => {
+  await database.drop();
+  removeDir(dir);
+});
+
+function prove(...args: readonly string[]): Promise<CommandResult> {
+  return runCommand(['prove', ...args], env);
+}
+
+interface ProveDocument {
+  readonly verdict: string;
+  readonly seed: number;
+  readonly schedules: number;
+  readonly exhaustive: boolean;
+  readonly counterexample: {
+    readonly kind: string;
+    readonly steps: readonly string[];
+    readonly differences: readonly { readonly path: string; readonly expected: unknown; readonly found: unknown }[];
+    readonly schedule: string;
+    readonly repeat: string;
+  } | null;
+}
+
+describe('oncehook prove', () => {
+  it('ends with 0 for handlers that are proven, from a TypeScript file that was never built', async () => {
+    const { code, stdout } = await prove(SOUND, '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ verdict: 'proven', exhaustive: true, counterexample: null });
+  });
+
+  it('ends with 1 and tells the counterexample, and the line that repeats just it', async () => {
+    const { code, stdout } = await prove(MISTAKE, '--seed', '5');
+    expect(code).toBe(1);
+    const repeat = `oncehook prove ${MISTAKE} --seed 5 --repeat 1,2,1copy`;
+    expect(stdout).toContain('  3. refund.created (evt_r1) again, under a new event ID: done, applied\n');
+    expect(stdout).toContain('state[0].refunded_minor\n    - "4000"\n    + "7000"\n');
+    expect(stdout).toContain(`Repeat just this schedule:\n  ${repeat}\n`);
+
+    const again = await prove(...repeat.split(' ').slice(2), '--json');
+    expect(again.code).toBe(1);
+    const document = JSON.parse(again.stdout) as ProveDocument;
+    expect(document).toMatchObject({ verdict: 'counterexample', seed: 5, schedules: 1 });
+    expect(document.counterexample).toMatchObject({
+      kind: 'end',
+      schedule: '1,2,1copy',
+      differences: [{ path: 'state[0].refunded_minor', expected: '4000', found: '7000' }],
+    });
+    expect(document.counterexample?.steps).toHaveLength(3);
+  });
+
+  it('says of a single schedule that it ends well', async () => {
+    const { code, stdout } = await prove(MISTAKE, '--repeat', '2,1');
+    expect([code, stdout]).toEqual([0, 'This schedule ends as it should.\n']);
+  });
+
+  it('tries the same schedules under the same seed', async () => {
+    const runs = await Promise.all(
+      [1, 2].map(() => prove('test/prove/lost-update.ts', '--seed', '11', '--schedules', '300', '--json')),
+    );
+    const [one, two] = runs.map(({ stdout }) => JSON.parse(stdout) as ProveDocument);
+    expect(one?.schedules).toBe(two?.schedules);
+    expect(one?.counterexample?.schedule).toBe(two?.counterexample?.schedule);
+    expect(one?.counterexample).not.toBeNull();
+  });
+
+  it('leaves no database behind', async () => {
+    await prove(MISTAKE, '--repeat', '1');
+    const left = await database.rows(
+      `select datname from pg_database d
+        where datname like 'oncehook_scratch_%'
+          and not exists (select from pg_stat_activity a where a.datname = d.datname)`,
+    );
+    expect(left).toEqual([]);
+  });
+});
+
+describe('oncehook prove ends with 2 and the next step', () => {
+  function write(name: string, text: string): string {
+    const file = join(dir, name);
+    writeFileSync(file, text);
+    return relative(ROOT, file);
+  }
+
+  it('without a file', async () => {
+    const { code, stderr } = await prove('./nowhere.ts');
+    expect([code, stderr]).toEqual([2, 'oncehook: There is no file ./nowhere.ts\n']);
+  });
+
+  it('for a file that does not parse, with the place', async () => {
+    const { code, stderr } = await prove(write('broken.ts', 'export const proof = {;\n'));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/broken\.ts cannot be loaded: .*broken\.ts/s);
+  });
+
+  it('for a file without a proof', async () => {
+    const { code, stderr } = await prove(write('empty.ts', 'export const handlers = 1;\n'));
+    expect(code).toBe(2);
+    expect(stderr).toContain('exports no proof: export const proof = defineProof({');
+  });
+
+  it('for a proof that lacks something, naming all of it', async () => {
+    const { code, stderr } = await prove(write('partial.ts', 'export const proof = { events: [] };\n'));
+    expect(code).toBe(2);
+    expect(stderr).toContain('handlers must be what defineHandlers() returns');
+    expect(stderr).toContain('state must be a function');
+    expect(stderr).toContain('events must be one to 6 events');
+  });
+
+  it('for a function of the proof that throws, with its line', async () => {
+    const text = `import { proof as sound } from ${JSON.stringify(join(ROOT, SOUND))};
+export const proof = { ...sound, given: (db: { query(sql: string): unknown }) => db.query('select no_such_column') };
+`;
+    const { code, stderr } = await prove(write('throws.ts', text));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/The proof's given failed: .*no_such_column.*throws\.ts/s);
+  });
+
+  it('for a schedule that is none of this proof', async () => {
+    const { code, stderr } = await prove(SOUND, '--repeat', '7');
+    expect(code).toBe(2);
+    expect(stderr).toContain('--repeat 7 is not a schedule of this proof');
+  });
+
+  it('without a database', async () => {
+    const { code, stderr } = await runCommand(['prove', SOUND], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain('DATABASE_URL');
+  });
+
+  it('for a server that does not answer', async () => {
+    const { code, stderr } = await prove(SOUND, '--database-url', 'postgres://nobody@127.0.0.1:1/none');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/PostgreSQL does not answer at 127\.0\.0\.1:1\. Start one/);
+  });
+
+  it('for a role that may not create databases', async () => {
+    await database.rows(
+      `do $$ begin create role prove_reader login password 'reader'; exception when duplicate_object then null; end $$`,
+    );
+    const url = new URL(inject('postgresUrl'));
+    url.username = 'prove_reader';
+    url.password = 'reader';
+    const { code, stderr } = await prove(SOUND, '--database-url', url.href);
+    expect(code).toBe(2);
+    expect(stderr).toContain('alter role prove_reader createdb');
+  });
+});
