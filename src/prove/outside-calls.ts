@@ -3,6 +3,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /** What Node tells of connections and requests that its own modules make, and undici's of `fetch`. */
 const CHANNELS = ['undici:request:create', 'http.client.request.start', 'net.client.socket'] as const;
 
+/** What is told of a connection, whose other end is not known yet. */
+export const A_CONNECTION = 'a connection';
+
 /**
  * Tells of every outgoing request and connection of this process, in the context of the code that made it. What uses
  * neither (a child process, a native module) is not seen.
@@ -30,7 +33,7 @@ function describe(channel: (typeof CHANNELS)[number], message: unknown): string 
     case 'http.client.request.start':
       return `${textOf(request, 'method')} ${textOf(request, 'host')}${textOf(request, 'path')}`;
     case 'net.client.socket':
-      return 'a connection';
+      return A_CONNECTION;
   }
 }
 

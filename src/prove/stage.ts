@@ -14,7 +14,7 @@ import { newAttempt, type Attempt } from './attempt.js';
 import { castOf, eventOf, stepOf, type Cast } from './cast.js';
 import { createControlledPool, type ControlledPool } from './controlled-pool.js';
 import { asJson, endOfOperation, type End } from './end.js';
-import { watchOutsideCalls } from './outside-calls.js';
+import { A_CONNECTION, watchOutsideCalls } from './outside-calls.js';
 import { actorsOf, type Actor, type Fault, type Move, type OperationPoint, type Schedule } from './schedule.js';
 import { createTurns, type Lane } from './turns.js';
 import type { Violation } from './violation.js';
@@ -102,6 +102,9 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
   });
   const stopWatching = watchOutsideCalls((call) => {
     if (controlled.current()?.isInTransaction !== true) return;
+    // A request says more than the connection that it is made over, which is told of first.
+    if (notes.violation?.kind === 'outside_call' && notes.violation.text.startsWith(A_CONNECTION))
+      notes.violation = null;
     note(notes, proof, { kind: 'outside_call', text: `${call} while its transaction was open` });
   });
   await warmUp(database.pool);

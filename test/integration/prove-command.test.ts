@@ -1,20 +1,30 @@
-import { writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { ROOT } from '../support/dist.js';
 import { runCommand, type CommandResult } from '../support/run-command.js';
 import { openTempDir, removeDir } from '../support/temp-dir.js';
 
-const MISTAKE = 'test/prove/c17-last-refund-only.ts';
-const SOUND = 'test/prove/c14-corrected.ts';
-
 let dir: string;
+/** Files as an application has them: TypeScript that was never built, beside an installed package. */
+let mistake: string;
+let sound: string;
+let lostUpdate: string;
 let database: TestDatabase;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   dir = openTempDir();
+  mkdirSync(join(dir, 'node_modules'));
+  symlinkSync(ROOT, join(dir, 'node_modules/oncehook'));
+  writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');
+  [mistake, sound, lostUpdate] = ['c17-last-refund-only', 'c14-corrected', 'lost-update'].map(install) as [
+    string,
+    string,
+    string,
+  ];
+  install('shop');
   database = await openDatabase();
   env = { DATABASE_URL: database.url };
 });
@@ -22,6 +32,17 @@ afterAll(async () => {
   await database.drop();
   removeDir(dir);
 });
+
+/** One of the repository's proofs, with the imports that an application would write. */
+function install(name: string): string {
+  const file = join(dir, `${name}.ts`);
+  const text = readFileSync(join(ROOT, 'test/prove', `${name}.ts`), 'utf8');
+  writeFileSync(
+    file,
+    text.replaceAll('../../src/testing/index.js', 'oncehook/testing').replaceAll('../../src/index.js', 'oncehook'),
+  );
+  return file;
+}
 
 function prove(...args: readonly string[]): Promise<CommandResult> {
   return runCommand(['prove', ...args], env);
@@ -43,15 +64,15 @@ interface ProveDocument {
 
 describe('oncehook prove', () => {
   it('ends with 0 for handlers that are proven, from a TypeScript file that was never built', async () => {
-    const { code, stdout } = await prove(SOUND, '--json');
+    const { code, stdout } = await prove(sound, '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ verdict: 'proven', exhaustive: true, counterexample: null });
   });
 
   it('ends with 1 and tells the counterexample, and the line that repeats just it', async () => {
-    const { code, stdout } = await prove(MISTAKE, '--seed', '5');
+    const { code, stdout } = await prove(mistake, '--seed', '5');
     expect(code).toBe(1);
-    const repeat = `oncehook prove ${MISTAKE} --seed 5 --repeat 1,2,1copy`;
+    const repeat = `oncehook prove ${mistake} --seed 5 --repeat 1,2,1copy`;
     expect(stdout).toContain('  3. refund.created (evt_r1) again, under a new event ID: done, applied\n');
     expect(stdout).toContain('state[0].refunded_minor\n    - "4000"\n    + "7000"\n');
     expect(stdout).toContain(`Repeat just this schedule:\n  ${repeat}\n`);
@@ -69,14 +90,12 @@ describe('oncehook prove', () => {
   });
 
   it('says of a single schedule that it ends well', async () => {
-    const { code, stdout } = await prove(MISTAKE, '--repeat', '2,1');
+    const { code, stdout } = await prove(mistake, '--repeat', '2,1');
     expect([code, stdout]).toEqual([0, 'This schedule ends as it should.\n']);
   });
 
   it('tries the same schedules under the same seed', async () => {
-    const runs = await Promise.all(
-      [1, 2].map(() => prove('test/prove/lost-update.ts', '--seed', '11', '--schedules', '300', '--json')),
-    );
+    const runs = await Promise.all([1, 2].map(() => prove(lostUpdate, '--seed', '11', '--schedules', '300', '--json')));
     const [one, two] = runs.map(({ stdout }) => JSON.parse(stdout) as ProveDocument);
     expect(one?.schedules).toBe(two?.schedules);
     expect(one?.counterexample?.schedule).toBe(two?.counterexample?.schedule);
@@ -84,7 +103,7 @@ describe('oncehook prove', () => {
   });
 
   it('leaves no database behind', async () => {
-    await prove(MISTAKE, '--repeat', '1');
+    await prove(mistake, '--repeat', '1');
     const left = await database.rows(
       `select datname from pg_database d
         where datname like 'oncehook_scratch_%'
@@ -98,7 +117,7 @@ describe('oncehook prove ends with 2 and the next step', () => {
   function write(name: string, text: string): string {
     const file = join(dir, name);
     writeFileSync(file, text);
-    return relative(ROOT, file);
+    return file;
   }
 
   it('without a file', async () => {
@@ -127,7 +146,7 @@ describe('oncehook prove ends with 2 and the next step', () => {
   });
 
   it('for a function of the proof that throws, with its line', async () => {
-    const text = `import { proof as sound } from ${JSON.stringify(join(ROOT, SOUND))};
+    const text = `import { proof as sound } from ${JSON.stringify(sound)};
 export const proof = { ...sound, given: (db: { query(sql: string): unknown }) => db.query('select no_such_column') };
 `;
     const { code, stderr } = await prove(write('throws.ts', text));
@@ -136,19 +155,19 @@ export const proof = { ...sound, given: (db: { query(sql: string): unknown }) =>
   });
 
   it('for a schedule that is none of this proof', async () => {
-    const { code, stderr } = await prove(SOUND, '--repeat', '7');
+    const { code, stderr } = await prove(sound, '--repeat', '7');
     expect(code).toBe(2);
     expect(stderr).toContain('--repeat 7 is not a schedule of this proof');
   });
 
   it('without a database', async () => {
-    const { code, stderr } = await runCommand(['prove', SOUND], {});
+    const { code, stderr } = await runCommand(['prove', sound], {});
     expect(code).toBe(2);
     expect(stderr).toContain('DATABASE_URL');
   });
 
   it('for a server that does not answer', async () => {
-    const { code, stderr } = await prove(SOUND, '--database-url', 'postgres://nobody@127.0.0.1:1/none');
+    const { code, stderr } = await prove(sound, '--database-url', 'postgres://nobody@127.0.0.1:1/none');
     expect(code).toBe(2);
     expect(stderr).toMatch(/PostgreSQL does not answer at 127\.0\.0\.1:1\. Start one/);
   });
@@ -160,7 +179,7 @@ export const proof = { ...sound, given: (db: { query(sql: string): unknown }) =>
     const url = new URL(inject('postgresUrl'));
     url.username = 'prove_reader';
     url.password = 'reader';
-    const { code, stderr } = await prove(SOUND, '--database-url', url.href);
+    const { code, stderr } = await prove(sound, '--database-url', url.href);
     expect(code).toBe(2);
     expect(stderr).toContain('alter role prove_reader createdb');
   });

@@ -108,7 +108,7 @@ const MISTAKES: readonly Mistake[] = [
     proof: callsOverHttp,
     kind: 'outside_call',
     steps: [/^payment_intent.succeeded: done, applied$/],
-    found: 'POST http://127.0.0.1:9/warehouse while its transaction was open',
+    found: 'POST http://127.0.0.1:59999/warehouse while its transaction was open',
   },
 ];
 

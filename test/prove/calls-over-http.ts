@@ -6,7 +6,7 @@ import { addOrder, createShop, objectOf, readOrders, shopEvent } from './shop.js
 const handlers = defineHandlers({
   'payment_intent.succeeded': async (event, tx) => {
     await tx.query(`update orders set status = 'paid' where id = $1`, [objectOf(event).metadata.order_id]);
-    await fetch('http://127.0.0.1:9/warehouse', { method: 'POST' }).catch(() => undefined);
+    await fetch('http://127.0.0.1:59999/warehouse', { method: 'POST' }).catch(() => undefined);
     return applied();
   },
 });
