@@ -122,14 +122,14 @@ async function openJob(deps: PerformContext, row: OperationRow): Promise<Job | V
   const parsed = await parseParams(definition, row.params);
   if (parsed.kind === 'invalid') return stopped('parked', 'params_invalid');
   const { params } = parsed;
-  const { operationKey, idempotencyKey, tenant, createdAt } = row;
+  const { operationKey, idempotencyKey, tenant, createdAt, event } = row;
   const rules = rulesOf(definition, params);
   const brake = deps.brakeOf(row.kind);
   const { attemptMs, graceMs, storeMs } = deps.limits;
   return {
     row,
     definition,
-    context: { operationKey, idempotencyKey, tenant, params, createdAt },
+    context: { operationKey, idempotencyKey, tenant, params, createdAt, event },
     rules,
     facts: {
       rules,

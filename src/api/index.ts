@@ -27,5 +27,9 @@ export type {
   UnknownPolicy,
 } from './operations.js';
 export type { FetchContext, FetchReference, HandlerOutcome, ObjectFetch, PlannedOperation } from '../domain/outcome.js';
+export { signalWorkflow, startWorkflow } from './workflow-operations.js';
+export type { SignalWorkflowParams, StartWorkflowParams, WorkflowToStart } from './workflow-operations.js';
+export type { EventKey } from '../domain/event.js';
+export type { FetchReference, HandlerOutcome, PlannedOperation } from '../domain/outcome.js';
 export { operationKey } from '../domain/operation.js';
 export { formatMinor, isMinorAmount } from '../domain/money.js';

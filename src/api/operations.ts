@@ -1,3 +1,5 @@
+import type { EventKey } from '../domain/event.js';
+
 /**
  * The part of the Standard Schema interface that oncehook uses; zod 3.24+, valibot and arktype schemas satisfy it.
  * Source: standardschema.dev, version 1.
@@ -24,6 +26,8 @@ export interface OperationContext<Params> {
   readonly params: Params;
   /** When it was planned, by the database's clock. */
   readonly createdAt: Date;
+  /** The event that called for it, the first one if several did; `null` when an application asked. */
+  readonly event: EventKey | null;
 }
 
 export interface OperationAttempt<Params> extends OperationContext<Params> {

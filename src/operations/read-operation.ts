@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import type { EventKey } from '../domain/event.js';
 import type { OperationStatus } from '../domain/operation.js';
 import { pausedSql } from './pauses.js';
 
@@ -23,6 +24,8 @@ export interface OperationRow {
   readonly paused: boolean;
   /** Whether an operator let it through the brakes of its kind. */
   readonly approved: boolean;
+  /** The event that called for it; `null` when an application asked. */
+  readonly event: EventKey | null;
   /** What its parameters name as the account it is made in; `null` when they name none. */
   readonly scope: string | null;
 }
@@ -48,6 +51,9 @@ export async function readOperation(
             extract(epoch from now() - first_sent_at)::float8 * 1000 as "sinceFirstSentMs",
             extract(epoch from now() - last_sent_at)::float8 * 1000 as "sinceLastSentMs",
             approved_at is not null as approved,
+            case
+              when event_id is not null then json_build_object('scope', source_scope, 'eventId', event_id)
+            end as event,
             params->>'scope' as scope,
             ${pausedSql('operations')} as paused
        from oncehook.operations

@@ -1,9 +1,12 @@
+import type { Client } from '@temporalio/client';
 import type { AnyOperationDefinition } from '../api/index.js';
 import type { Config } from '../config/index.js';
 import { loadMailTemplates } from '../providers/email-templates/load-templates.js';
 import { emailOperation } from '../providers/email.js';
 import { httpOperation, type HttpTarget } from '../providers/http-operation.js';
+import { signalWorkflowOperation } from '../providers/signal-workflow.js';
 import { createSmtpTransport } from '../providers/smtp-transport.js';
+import { startWorkflowOperation } from '../providers/start-workflow.js';
 import { createStripeAccess } from '../providers/stripe-access.js';
 import { stripeCancelOperation } from '../providers/stripe-cancel.js';
 import { stripeRefundOperation } from '../providers/stripe-refund.js';
@@ -13,7 +16,7 @@ import { stripeAccesses } from './worker-sources.js';
 const HTTP_GIVE_UP_MS = 3 * 24 * 3_600_000;
 
 /** The kinds of effects that come with oncehook, as the configuration sets them up. */
-export function builtInOperations(config: Config): readonly AnyOperationDefinition[] {
+export function builtInOperations(config: Config, client: Client): readonly AnyOperationDefinition[] {
   const connect = createStripeAccess({
     sources: stripeAccesses(config),
     apiBase: config.environment.stripeApiBase,
@@ -23,6 +26,8 @@ export function builtInOperations(config: Config): readonly AnyOperationDefiniti
     stripeCancelOperation(connect),
     ...mailKinds(config),
     httpOperation({ targets: httpTargets(config), giveUpAfterMs: HTTP_GIVE_UP_MS }),
+    startWorkflowOperation({ client }),
+    signalWorkflowOperation({ client }),
   ];
 }
 

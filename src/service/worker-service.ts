@@ -53,7 +53,7 @@ const START_DEADLINE_MS = 2_000;
  */
 export function createWorkerService(options: WorkerServiceOptions): WorkerService {
   const { config, client, log, metrics, checkpoints } = options;
-  const operations = [...builtInOperations(config), ...options.operations];
+  const operations = [...builtInOperations(config, client), ...options.operations];
   const handlerSets = new Map([...builtInHandlerSets(config), ...options.handlerSets]);
   const sources = workerSources(config, handlerSets);
   const brakeOf = effectBrakes(

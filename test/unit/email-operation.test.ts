@@ -35,6 +35,7 @@ function contextOf(params: Readonly<Record<string, unknown>> = {}): OperationCon
     tenant: 't1',
     params: { ...PARAMS, ...params },
     createdAt: new Date('2026-01-02T03:04:05Z'),
+    event: null,
   };
 }
 

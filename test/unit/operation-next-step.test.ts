@@ -25,6 +25,7 @@ const PLANNED: OperationRow = {
   sinceLastSentMs: null,
   paused: false,
   approved: false,
+  event: null,
   scope: null,
 };
 const sentAgo = (ms: number): Partial<OperationRow> => ({

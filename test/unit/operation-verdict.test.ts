@@ -118,6 +118,7 @@ describe('a look that failed', () => {
     sinceLastSentMs: null,
     paused: false,
     approved: false,
+    event: null,
     scope: null,
     ...changes,
   });

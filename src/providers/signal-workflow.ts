@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { defaultPayloadConverter, type Client } from '@temporalio/client';
+import { encodeWorkflowIdConflictPolicy, encodeWorkflowIdReusePolicy } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { z } from 'zod';
+import {
+  defineOperation,
+  type AnyOperationDefinition,
+  type OperationAnswer,
+  type OperationAttempt,
+  type ReconcileAnswer,
+  type SignalWorkflowParams,
+} from '../api/index.js';
+import { SIGNAL_WORKFLOW } from '../api/workflow-operations.js';
+import { WEBHOOK_SIGNAL } from '../domain/webhook-signal.js';
+import { describeWorkflow, encodeArgs, inTime, isPastRetention } from './temporal-calls.js';
+import { answerOfFailure, isAlreadyStarted, isWorkflowNotFound, lookOfFailure } from './temporal-failure.js';
+import { findSignal, OPERATION_HEADER } from './temporal-history.js';
+import type { WorkflowOperationOptions } from './start-workflow.js';
+import {
+  defaultArgs,
+  GIVE_UP_MS,
+  keyTrustMs,
+  signalName,
+  workflowId,
+  workflowToStartShape,
+} from './workflow-params.js';
+
+const signalParams = z.strictObject({
+  workflowId,
+  key: z.string().min(1).max(500),
+  payload: z.json().exactOptional(),
+  signal: signalName.exactOptional(),
+  start: z.strictObject(workflowToStartShape).exactOptional(),
+});
+
+/**
+ * Signals a user's workflow, once for a business key. The request's ID is derived from the operation's key, so Temporal
+ * drops a repetition within a run; what was sent before is looked for in the history before it is sent again, so a
+ * repetition does not reach another run either; and the business key travels in the signal, for the receiver.
+ */
+export function signalWorkflowOperation(options: WorkflowOperationOptions): AnyOperationDefinition {
+  const { client, giveUpAfterMs = GIVE_UP_MS } = options;
+  return defineOperation<SignalWorkflowParams>({
+    kind: SIGNAL_WORKFLOW,
+    params: signalParams,
+    perform: async (attempt) => {
+      const { workflowId: id } = attempt.params;
+      const input = await encodeArgs(client, id, [webhookOf(attempt)]);
+      if (input.kind === 'refused') return input;
+      const startInput = await encodeArgs(client, id, attempt.params.start?.args ?? defaultArgs(attempt.event));
+      if (startInput.kind === 'refused') return startInput;
+      try {
+        return await send(client, attempt, input.payloads, startInput.payloads);
+      } catch (error) {
+        if (!isWorkflowNotFound(error) && !isAlreadyStarted(error)) throw error;
+        return await afterNoOpenWorkflow(client, attempt, giveUpAfterMs);
+      }
+    },
+    classify: answerOfFailure,
+    reconcile: async (look): Promise<ReconcileAnswer> => {
+      const { params, firstSentAt, inDoubt, signal, idempotencyKey: mark } = look;
+      try {
+        const newest = await describeWorkflow(client, params.workflowId, signal);
+        if (newest === undefined) {
+          const sinceMs = firstSentAt === null ? 0 : Date.now() - firstSentAt.getTime();
+          const isOver = inDoubt && (await isPastRetention(client, sinceMs, signal));
+          return isOver ? { kind: 'park', code: 'past_retention' } : { kind: 'absent' };
+        }
+        // An open workflow that no answer of was lost needs no search: Temporal drops a repetition within the run.
+        if (firstSentAt !== null && (inDoubt || !newest.isOpen)) {
+          const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal, allRuns: inDoubt };
+          const seen = await findSignal(client, search);
+          if (seen === 'found') return { kind: 'found' };
+          if (seen === 'unclear' && inDoubt) return { kind: 'park', code: 'history_unclear' };
+        }
+        return newest.isOpen ? { kind: 'absent' } : { kind: 'refused', code: 'workflow_closed' };
+      } catch (error) {
+        return lookOfFailure(error);
+      }
+    },
+    onUnknown: 'reconcile',
+    keyTtlMs: keyTrustMs(giveUpAfterMs),
+    giveUpAfterMs,
+  });
+}
+
+type SignalAttempt = OperationAttempt<SignalWorkflowParams>;
+type Payloads = Extract<Awaited<ReturnType<typeof encodeArgs>>, { readonly kind: 'encoded' }>['payloads'];
+
+function webhookOf({ params, event }: SignalAttempt): { readonly key: string; readonly payload: unknown } {
+  const [eventKey = null] = defaultArgs(event);
+  return { key: params.key, payload: params.payload === undefined ? eventKey : params.payload };
+}
+
+async function send(
+  client: Client,
+  { params, idempotencyKey, signal }: SignalAttempt,
+  payloads: Payloads,
+  startPayloads: Payloads,
+): Promise<OperationAnswer> {
+  const { namespace, identity } = client.options;
+  const request = {
+    namespace,
+    identity,
+    requestId: requestIdOf(idempotencyKey),
+    signalName: params.signal ?? WEBHOOK_SIGNAL,
+    header: { fields: { [OPERATION_HEADER]: defaultPayloadConverter.toPayload(idempotencyKey) } },
+  };
+  const { start, workflowId: id } = params;
+  if (start === undefined) {
+    await inTime(client, signal, () =>
+      client.workflowService.signalWorkflowExecution({
+        ...request,
+        workflowExecution: { workflowId: id },
+        input: { payloads },
+      }),
+    );
+    return { kind: 'confirmed' };
+  }
+  const { runId } = await inTime(client, signal, () =>
+    client.workflowService.signalWithStartWorkflowExecution({
+      ...request,
+      workflowId: id,
+      workflowType: { name: start.workflowType },
+      taskQueue: { name: start.taskQueue },
+      input: { payloads: startPayloads },
+      signalInput: { payloads },
+      workflowIdReusePolicy: encodeWorkflowIdReusePolicy('REJECT_DUPLICATE') ?? null,
+      workflowIdConflictPolicy: encodeWorkflowIdConflictPolicy('USE_EXISTING') ?? null,
+      ...(start.workflowExecutionTimeoutMs === undefined
+        ? {}
+        : { workflowExecutionTimeout: msToTs(start.workflowExecutionTimeoutMs) }),
+    }),
+  );
+  return { kind: 'confirmed', reference: runId };
+}
+
+/** Temporal had no open workflow for it: there is none yet, or none any more, perhaps ended by this very signal. */
+async function afterNoOpenWorkflow(
+  client: Client,
+  { params, idempotencyKey: mark, firstSentAt, signal }: SignalAttempt,
+  giveUpAfterMs: number,
+): Promise<OperationAnswer> {
+  const newest = await describeWorkflow(client, params.workflowId, signal);
+  if (newest === undefined) {
+    const isOver = Date.now() - firstSentAt.getTime() >= giveUpAfterMs;
+    return { kind: isOver ? 'park' : 'notSent', code: 'workflow_not_found' };
+  }
+  // Started between two calls.
+  if (newest.isOpen) return { kind: 'notSent', code: 'workflow_not_found' };
+  const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal, allRuns: false };
+  const seen = await findSignal(client, search);
+  if (seen === 'found') return { kind: 'confirmed' };
+  return seen === 'absent' ? { kind: 'refused', code: 'workflow_closed' } : { kind: 'park', code: 'history_unclear' };
+}
+
+/** A UUID, since Temporal on Cassandra keeps the IDs of a run's signals as such. */
+function requestIdOf(idempotencyKey: string): string {
+  const hex = createHash('sha256').update(idempotencyKey).digest('hex');
+  // Version 8: made by an application's own rule (RFC 9562, section 5.8).
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
+}
