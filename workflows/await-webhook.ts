@@ -118,7 +118,7 @@ function listen(carried: CarriedWebhooks | undefined): Webhooks {
 
   return {
     // Payloads are JSON of the sender's choice: which type they have is for the workflow to say.
-    awaitWebhook: wait as Webhooks['awaitWebhook'],
+    awaitWebhook: wait,
     nextWebhook: waitForNext as Webhooks['nextWebhook'],
     malformed: () => malformed,
     carry: (answered = MAX_ANSWERED) => {
