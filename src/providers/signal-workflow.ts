@@ -15,7 +15,7 @@ import { SIGNAL_WORKFLOW } from '../api/workflow-operations.js';
 import { WEBHOOK_SIGNAL } from '../domain/webhook-signal.js';
 import { describeWorkflow, encodeArgs, inTime, isPastRetention } from './temporal-calls.js';
 import { answerOfFailure, isAlreadyStarted, isWorkflowNotFound, lookOfFailure } from './temporal-failure.js';
-import { findSignal, OPERATION_HEADER } from './temporal-history.js';
+import { findInChain, findInEarlierRuns, OPERATION_HEADER } from './temporal-history.js';
 import type { WorkflowOperationOptions } from './start-workflow.js';
 import {
   defaultArgs,
@@ -36,8 +36,8 @@ const signalParams = z.strictObject({
 
 /**
  * Signals a user's workflow, once for a business key. The request's ID is derived from the operation's key, so Temporal
- * drops a repetition within a run; what was sent before is looked for in the history before it is sent again, so a
- * repetition does not reach another run either; and the business key travels in the signal, for the receiver.
+ * drops a repetition within a run; what may have gone to an earlier run is looked for in the histories before it is sent
+ * again; and the business key travels in the signal, for the receiver.
  */
 export function signalWorkflowOperation(options: WorkflowOperationOptions): AnyOperationDefinition {
   const { client, giveUpAfterMs = GIVE_UP_MS } = options;
@@ -67,14 +67,19 @@ export function signalWorkflowOperation(options: WorkflowOperationOptions): AnyO
           const isOver = inDoubt && (await isPastRetention(client, sinceMs, signal));
           return isOver ? { kind: 'park', code: 'past_retention' } : { kind: 'absent' };
         }
-        // An open workflow that no answer of was lost needs no search: Temporal drops a repetition within the run.
-        if (firstSentAt !== null && (inDoubt || !newest.isOpen)) {
-          const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal, allRuns: inDoubt };
-          const seen = await findSignal(client, search);
-          if (seen === 'found') return { kind: 'found' };
-          if (seen === 'unclear' && inDoubt) return { kind: 'park', code: 'history_unclear' };
+        // Nothing was sent, so there is nothing to look for. Else the send tells: Temporal knows a repetition within a run.
+        if (firstSentAt === null)
+          return newest.isOpen ? { kind: 'absent' } : { kind: 'refused', code: 'workflow_closed' };
+        if (!inDoubt) return { kind: 'absent' };
+        const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal };
+        switch (await findInEarlierRuns(client, search)) {
+          case 'found':
+            return { kind: 'found' };
+          case 'absent':
+            return { kind: 'absent' };
+          case 'unclear':
+            return { kind: 'park', code: 'history_unclear' };
         }
-        return newest.isOpen ? { kind: 'absent' } : { kind: 'refused', code: 'workflow_closed' };
       } catch (error) {
         return lookOfFailure(error);
       }
@@ -149,8 +154,8 @@ async function afterNoOpenWorkflow(
   }
   // Started between two calls.
   if (newest.isOpen) return { kind: 'notSent', code: 'workflow_not_found' };
-  const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal, allRuns: false };
-  const seen = await findSignal(client, search);
+  const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal };
+  const seen = await findInChain(client, search);
   if (seen === 'found') return { kind: 'confirmed' };
   return seen === 'absent' ? { kind: 'refused', code: 'workflow_closed' } : { kind: 'park', code: 'history_unclear' };
 }

@@ -15,6 +15,8 @@ export interface WorkflowRun {
   readonly firstRunId: string;
   readonly workflowType: string;
   readonly isOpen: boolean;
+  /** When this run began, by Temporal's clock, in Unix milliseconds. */
+  readonly startedMs: number;
 }
 
 type Payloads = NonNullable<Awaited<ReturnType<typeof encodeToPayloadsWithContext>>>;
@@ -58,6 +60,7 @@ export async function describeWorkflow(
       firstRunId: firstRunId === '' ? newest : firstRunId,
       workflowType: info?.type?.name ?? '',
       isOpen: info?.closeTime === null || info?.closeTime === undefined,
+      startedMs: Number(info?.startTime?.seconds ?? 0) * 1_000,
     };
   } catch (error) {
     if (isWorkflowNotFound(error)) return undefined;
