@@ -13,6 +13,8 @@ export {
   latestState,
   operationKey,
   quarantine,
+  signalWorkflow,
+  startWorkflow,
   superseded,
   typedHandlers,
   wait,

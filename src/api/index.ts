@@ -30,6 +30,5 @@ export type { FetchContext, FetchReference, HandlerOutcome, ObjectFetch, Planned
 export { signalWorkflow, startWorkflow } from './workflow-operations.js';
 export type { SignalWorkflowParams, StartWorkflowParams, WorkflowToStart } from './workflow-operations.js';
 export type { EventKey } from '../domain/event.js';
-export type { FetchReference, HandlerOutcome, PlannedOperation } from '../domain/outcome.js';
 export { operationKey } from '../domain/operation.js';
 export { formatMinor, isMinorAmount } from '../domain/money.js';
