@@ -1,37 +1,25 @@
 import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import {
-  applied,
-  defineStripeHandlers,
-  duplicate,
-  quarantine,
-  signalWorkflow,
-  wait,
-  type WebhookOptions,
-} from 'oncehook';
+import * as oncehook from 'oncehook';
 import { orders } from './schema.js';
 
-export const shop = defineStripeHandlers({
+export const shop = oncehook.defineStripeHandlers({
   'payment_intent.succeeded': async (event, tx) => {
     const { metadata, amount_received: received, currency } = event.payload.data.object;
-    const db = drizzle(tx);
-    const [order] = await db
-      .select()
-      .from(orders)
-      .where(eq(orders.id, metadata.order_id ?? ''))
-      .for('update');
-    if (order === undefined) return wait('unknown_order');
-    if (received !== order.totalMinor || currency !== order.currency) return quarantine('wrong_amount');
-    if (order.status !== 'open') return duplicate();
-    await db.update(orders).set({ status: 'paid' }).where(eq(orders.id, order.id));
-    return applied({ operations: [signalWorkflow({ workflowId: `order:${order.id}`, key: 'paid' }, event)] });
+    const [id, db] = [metadata.order_id ?? '', drizzle(tx)];
+    const [order] = await db.select().from(orders).where(eq(orders.id, id)).for('update');
+    if (order === undefined) return oncehook.wait('unknown_order');
+    if (received !== order.totalMinor || currency !== order.currency) return oncehook.quarantine('wrong_amount');
+    if (order.status !== 'open') return oncehook.duplicate();
+    await db.update(orders).set({ status: 'paid' }).where(eq(orders.id, id));
+    const wake = oncehook.signalWorkflow({ workflowId: `order:${id}`, key: 'paid' }, event);
+    return oncehook.applied({ operations: [wake] });
   },
 });
 
-export const webhooks: WebhookOptions = {
-  config: {
-    version: 1,
-    sources: { stripe: { kind: 'stripe', secrets: ['${STRIPE_WEBHOOK_SECRET}'], handlers: 'shop' } },
-  },
+const stripe = { kind: 'stripe', secrets: ['${STRIPE_WEBHOOK_SECRET}'], handlers: 'shop' } as const;
+
+export const webhooks: oncehook.WebhookOptions = {
+  config: { version: 1, sources: { stripe } },
   handlerSets: { shop },
 };

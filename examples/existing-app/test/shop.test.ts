@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -39,9 +40,8 @@ beforeAll(async () => {
   receiver = createWebhookReceiver({ ...options, client: temporal });
   webhookWorker = createWebhookWorker({ ...options, connection });
   running = Promise.all([shopWorker.run(), webhookWorker.run()]);
-  await new Promise<void>((resolve) => {
-    server = createApp(db, temporal, receiver).listen(0, '127.0.0.1', resolve);
-  });
+  server = createApp(db, temporal, receiver).listen(0, '127.0.0.1');
+  await once(server, 'listening');
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 
