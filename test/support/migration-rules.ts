@@ -25,6 +25,7 @@ const HARMLESS = [
   /^create (or replace )?function /,
   /^create view /,
   /^create table /,
+  /^create sequence /,
   /^create index /,
 ];
 
