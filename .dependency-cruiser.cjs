@@ -89,7 +89,7 @@ module.exports = {
     {
       name: 'express-stays-in-http',
       severity: 'error',
-      from: { path: '^(src|workflows|activities)/', pathNot: ['^src/http/', '^src/receiver\\.ts$'] },
+      from: { path: '^(src|workflows|activities)/', pathNot: ['^src/http/', '^src/receiver\\.ts$', '^src/embed/'] },
       to: { path: '^node_modules/express/' },
     },
     {

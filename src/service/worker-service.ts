@@ -99,7 +99,7 @@ export function createWorkerService(options: WorkerServiceOptions): WorkerServic
     failedTaskAttempts: (event) => failedTaskAttempts(client, event),
     giveUpOnRun: async (event) => {
       await quarantineEvent(
-        { pool, searchAttributes: attributes.known, metrics },
+        { pool, sources, searchAttributes: attributes.known, metrics },
         { ...event, reason: 'workflow_stuck', replay: null },
       );
       await terminateRun(client, event, 'workflow_stuck');

@@ -105,9 +105,7 @@ describe('shrinking', () => {
       const order = schedule.flatMap(actorsOf).flatMap((actor) => (actor.kind === 'event' ? [actor.event] : []));
       return Promise.resolve(order.includes(0) && order.indexOf(2) > -1 && order.indexOf(2) < order.indexOf(0));
     };
-    expect(encodeSchedule(await shrink(parsed('3copy,2:before4,3+2again:4.2,s1,1,1again,1copy'), fails))).toBe(
-      '3,1',
-    );
+    expect(encodeSchedule(await shrink(parsed('3copy,2:before4,3+2again:4.2,s1,1,1again,1copy'), fails))).toBe('3,1');
     expect(encodeSchedule(await shrink(parsed('s1,2,3:after7,1+1copy:3.1.2,2again'), fails))).toBe('3,1');
   });
 

@@ -1,6 +1,13 @@
 import type Stripe from 'stripe';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { applied, defineStripeHandlers, ignored, typedHandlers, type GithubEvents, type Transaction } from '../../src/index.js';
+import {
+  applied,
+  defineStripeHandlers,
+  ignored,
+  typedHandlers,
+  type GithubEvents,
+  type Transaction,
+} from '../../src/index.js';
 
 interface UserCreated {
   readonly type: 'user.created';

@@ -5,7 +5,11 @@ import type { Transaction } from '../../api/index.js';
  * Locks an order and reads everything stored about it. Two statements: what the second reads must be as of the moment
  * when the lock was had, not of when it was asked for.
  */
-export async function loadCase(tx: Pick<Transaction, 'query'>, tenant: string, orderId: string): Promise<OrderCase | undefined> {
+export async function loadCase(
+  tx: Pick<Transaction, 'query'>,
+  tenant: string,
+  orderId: string,
+): Promise<OrderCase | undefined> {
   const order = await lockOrder(tx, tenant, orderId);
   return order === undefined ? undefined : { order, ...(await readRows(tx, tenant, orderId)) };
 }
@@ -32,7 +36,11 @@ async function lockOrder(tx: Pick<Transaction, 'query'>, tenant: string, orderId
 }
 
 /** Each list in a fixed order; the amounts are safe integers, since only those were let in. */
-async function readRows(tx: Pick<Transaction, 'query'>, tenant: string, orderId: string): Promise<Omit<OrderCase, 'order'>> {
+async function readRows(
+  tx: Pick<Transaction, 'query'>,
+  tenant: string,
+  orderId: string,
+): Promise<Omit<OrderCase, 'order'>> {
   const { rows } = await tx.query<Omit<OrderCase, 'order'>>(
     `select coalesce((
               select json_agg(json_build_object(
