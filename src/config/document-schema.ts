@@ -148,7 +148,10 @@ export const documentSchema = z.strictObject({
 });
 
 /** What a document may say, as code writes it. */
-export type ConfigDocument = z.input<typeof documentSchema>;
+export type ConfigDocument = ReadonlyDeep<z.input<typeof documentSchema>>;
+
+/** Nobody changes a document: what is written `as const` is as good as any. */
+type ReadonlyDeep<Value> = Value extends object ? { readonly [Key in keyof Value]: ReadonlyDeep<Value[Key]> } : Value;
 
 /** What a checked document says: durations are milliseconds, times are dates, header names lower case. */
 export type CheckedDocument = z.output<typeof documentSchema>;
