@@ -47,8 +47,7 @@ function describeBoth(
 function describeFault(fault: Fault, { lostAt, performed }: Happening): string {
   if (fault.kind === 'operation') {
     const key = performed[fault.operation - 1];
-    const what = key === undefined ? 'an operation' : key;
-    return `${describePoint(fault.point)} of ${what}, then it is run again`;
+    return `${describePoint(fault.point)} of ${key ?? 'an operation'}, then it is run again`;
   }
   if (lostAt === null) return 'no crash, it was over before';
   return `crash ${fault.when} ${inShort(lostAt)}, then it is run again`;

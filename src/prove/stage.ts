@@ -85,7 +85,10 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
   const cast = castOf(proof);
   const notes: Notes = { violation: null };
   const faults: OperationFaults = { armed: null };
-  const controlled = createControlledPool(database.pool, () => checkInvariants(proof, database, notes));
+  const controlled = createControlledPool(database.pool, async () => {
+    const broken = await brokenInvariant(proof, database);
+    if (broken !== null) note(notes, proof, broken);
+  });
   const processing = createProcessing({
     applyPool: controlled.pool,
     pool: database.pool,
@@ -112,13 +115,17 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
   return {
     cast,
     play: async (schedule) => {
-      notes.violation = null;
       await reset();
       await ofProof('reset', () => proof.reset?.());
       await ofProof('given', () => proof.given?.(database));
-      await checkInvariants(proof, database, notes);
-      if (notes.violation !== null)
-        throw new CommandError('usage', 'An invariant does not hold before the first event');
+      const broken = await brokenInvariant(proof, database);
+      if (broken !== null) {
+        throw new CommandError(
+          'usage',
+          `The invariant "${broken.name}" does not hold before the first event: ${broken.text}`,
+        );
+      }
+      notes.violation = null;
       return play(scene, schedule);
     },
     close: async () => {
@@ -202,7 +209,7 @@ async function act(scene: Scene, actor: Actor, attempt: Attempt): Promise<Acted>
     return { attempt, result: await controlled.run(attempt, () => applyNoted(scene, event)) };
   }
   const { name, run } = stepOf(cast, actor.step);
-  const inOneTransaction = (): Promise<unknown> => inTransaction(controlled.pool, async (tx) => run(tx));
+  const inOneTransaction = (): Promise<unknown> => inTransaction(controlled.pool, (tx) => Promise.resolve(run(tx)));
   await ofProof(`step "${name}"`, () => controlled.run(attempt, inOneTransaction));
   return { attempt, result: null };
 }
@@ -314,12 +321,14 @@ async function readEnd({ proof, cast, database }: Scene, schedule: Schedule): Pr
   };
 }
 
-async function checkInvariants(proof: Proof, database: ScratchDatabase, notes: Notes): Promise<void> {
-  if (notes.violation !== null) return;
+type BrokenInvariant = Extract<Violation, { kind: 'invariant' }>;
+
+async function brokenInvariant(proof: Proof, database: ScratchDatabase): Promise<BrokenInvariant | null> {
   for (const [name, holds] of Object.entries(proof.invariants ?? {})) {
     const text = await brokenBy(holds, database);
-    if (text !== null) notes.violation ??= { kind: 'invariant', name, text };
+    if (text !== null) return { kind: 'invariant', name, text };
   }
+  return null;
 }
 
 /** What is wrong, or null: `true` and nothing at all mean that it holds. */

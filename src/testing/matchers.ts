@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { inspect, isDeepStrictEqual } from 'node:util';
 import type { EventResult } from './bench.js';
 
 /** What `expect.extend` of vitest and jest takes. */
@@ -66,7 +66,7 @@ function say({ type, eventId, delivery, status, outcome, reason, operations, def
     `${outcome ?? status}${because(reason)} (${type}, ${eventId})`,
     ...(delivery === 'duplicate' ? ['; this delivery found it stored'] : []),
     ...(operations.length > 0 ? [`; it plans${plans}`] : []),
-    ...(defect === null ? [] : [`\n${defect instanceof Error ? (defect.stack ?? defect.message) : String(defect)}`]),
+    ...(defect === null ? [] : [`\n${inspect(defect)}`]),
   ].join('');
 }
 

@@ -86,7 +86,7 @@ function problemsOf(proof: Proof): readonly string[] {
   if (!events.every(({ type }) => typeof type === 'string' && type !== '')) problems.push('every event needs a type');
   for (const aspect of proof.arrivalMayDecide ?? []) {
     if (!PROOF_ASPECTS.includes(aspect)) {
-      problems.push(`arrivalMayDecide may name ${PROOF_ASPECTS.join(', ')}, not ${String(aspect)}`);
+      problems.push(`arrivalMayDecide may name ${PROOF_ASPECTS.join(', ')}, not ${aspect}`);
     }
   }
   return problems;

@@ -147,7 +147,7 @@ describe('oncehook prove ends with 2 and the next step', () => {
 
   it('for a function of the proof that throws, with its line', async () => {
     const text = `import { proof as sound } from ${JSON.stringify(sound)};
-export const proof = { ...sound, given: (db: { query(sql: string): unknown }) => db.query('select no_such_column') };
+export const proof = { ...sound, given: async (db: { query(sql: string): unknown }) => { await db.query('select no_such_column'); } };
 `;
     const { code, stderr } = await prove(write('throws.ts', text));
     expect(code).toBe(2);

@@ -31,5 +31,9 @@ export const proof = defineProof({
   events: [change('created', 1), change('rescheduled', 2), change('canceled', 3)],
   arrivalMayDecide: ['effects'],
   state: async (db) =>
-    (await db.query('select appointment_id, version, status, starts_at from oncehook.calendar_entries')).rows,
+    (
+      await db.query<Record<string, unknown>>(
+        'select appointment_id, version, status, starts_at from oncehook.calendar_entries',
+      )
+    ).rows,
 });

@@ -13,5 +13,9 @@ export const proof = defineProof({
   scope: 'hmac:bank',
   events: [payment('p1', 'ref_1'), payment('p2', 'ref_2'), payment('p3', 'ref_1')],
   state: async (db) =>
-    (await db.query('select reference, amount_minor, currency from oncehook.ledger_entries order by 1')).rows,
+    (
+      await db.query<Record<string, unknown>>(
+        'select reference, amount_minor, currency from oncehook.ledger_entries order by 1',
+      )
+    ).rows,
 });

@@ -1,13 +1,13 @@
 import { applied, defineHandlers, defineOperation, operationKey } from '../../src/index.js';
 import { defineProof } from '../../src/testing/index.js';
-import { anyObject } from './any-object.js';
+import { takeAnything } from './take-anything.js';
 import { addOrder, createShop, objectOf, readOrders, shopEvent } from './shop.js';
 
 const refunds = new Map<string, number>();
 
 const refundOrder = defineOperation({
   kind: 'refund_order',
-  params: anyObject<{ amountMinor: number }>(),
+  params: takeAnything((value) => value as { amountMinor: number }),
   perform: ({ params, idempotencyKey }) => {
     refunds.set(idempotencyKey, params.amountMinor);
     return Promise.resolve({ kind: 'confirmed' });

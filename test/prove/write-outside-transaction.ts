@@ -30,6 +30,7 @@ export const proof = defineProof({
   },
   given: addCustomer,
   events: [shopEvent('charge.succeeded', { id: 'ch_1' })],
-  state: async (db) => (await db.query('select sum(points)::int as points from points_given')).rows,
+  state: async (db) =>
+    (await db.query<Record<string, unknown>>('select sum(points)::int as points from points_given')).rows,
   outsideCalls: 'allow',
 });
