@@ -26,9 +26,13 @@ export function createControlledPool(real: Pool, committed: () => Promise<void>)
     backends.set(client, backend);
     return control(client, backend, attempt, committed);
   };
-  // Only what the apply step calls on a pool; the real one is behind everything else.
+  // A statement that is sent outside of any transaction goes to the real pool, uncontrolled.
   const pool = new Proxy(real, {
-    get: (target, name) => (name === 'connect' ? connect : (Reflect.get(target, name) as unknown)),
+    get: (target, name) => {
+      if (name === 'connect') return connect;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
   });
   return { pool, run: (attempt, body) => running.run(attempt, body), current: () => running.getStore() };
 }
@@ -105,7 +109,9 @@ function control(client: PoolClient, backend: number, attempt: Attempt, committe
   return new Proxy(client, {
     get: (target, name) => {
       if (name === 'query') return query;
-      return name === 'release' ? release : (Reflect.get(target, name) as unknown);
+      if (name === 'release') return release;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }

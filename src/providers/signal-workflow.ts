@@ -26,7 +26,8 @@ import {
   workflowToStartShape,
 } from './workflow-params.js';
 
-const signalParams = z.strictObject({
+/** What a handler gives for an operation of kind `signal_workflow`. */
+export const signalParams = z.strictObject({
   workflowId,
   key: z.string().min(1).max(500),
   payload: z.json().exactOptional(),

@@ -19,7 +19,8 @@ export interface WorkflowOperationOptions {
   readonly giveUpAfterMs?: number;
 }
 
-const startParams = z.strictObject({ ...workflowToStartShape, workflowId });
+/** What a handler gives for an operation of kind `start_workflow`. */
+export const startParams = z.strictObject({ ...workflowToStartShape, workflowId });
 
 /**
  * Starts a user's workflow, once for its ID. Temporal refuses a second start of an ID while it remembers the first

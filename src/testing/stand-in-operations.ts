@@ -1,6 +1,9 @@
 import { defineOperation, type AnyOperationDefinition, type ParamsSchema } from '../api/index.js';
+import { SIGNAL_WORKFLOW, START_WORKFLOW } from '../api/workflow-operations.js';
 import { emailOperation } from '../providers/email.js';
 import { httpOperation } from '../providers/http-operation.js';
+import { signalParams } from '../providers/signal-workflow.js';
+import { startParams } from '../providers/start-workflow.js';
 import { stripeCancelOperation } from '../providers/stripe-cancel.js';
 import { stripeRefundOperation } from '../providers/stripe-refund.js';
 
@@ -21,15 +24,10 @@ function builtInKinds(): readonly AnyOperationDefinition[] {
     stripeRefundOperation(() => null),
     stripeCancelOperation(() => null),
     httpOperation({ targets: new Map(), giveUpAfterMs: 1 }),
+    { kind: START_WORKFLOW, params: startParams },
+    { kind: SIGNAL_WORKFLOW, params: signalParams },
   ].map(({ kind, params }) => standIn(kind, params));
 }
-
-/** Kinds whose parameters are their own business; see `effects.md`. */
-const OPEN_KINDS = ['start_workflow', 'signal_workflow'];
-
-const anyParams: ParamsSchema<unknown> = {
-  '~standard': { version: 1, vendor: 'oncehook', validate: (value) => ({ value }) },
-};
 
 function standIn(kind: string, params: ParamsSchema<unknown>): AnyOperationDefinition {
   return defineOperation({
@@ -45,6 +43,5 @@ function standIn(kind: string, params: ParamsSchema<unknown>): AnyOperationDefin
 /** A test's own kinds, and a stand-in for every built-in kind that is not among them. */
 export function withStandIns(own: readonly AnyOperationDefinition[]): readonly AnyOperationDefinition[] {
   const kinds = new Set(own.map(({ kind }) => kind));
-  const others = [...builtInKinds(), ...OPEN_KINDS.map((kind) => standIn(kind, anyParams))];
-  return [...own, ...others.filter(({ kind }) => !kinds.has(kind))];
+  return [...own, ...builtInKinds().filter(({ kind }) => !kinds.has(kind))];
 }
