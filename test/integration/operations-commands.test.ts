@@ -6,7 +6,7 @@ import { operationKey } from '../../src/index.js';
 import { sha256Hex } from '../../src/sha256.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { token } from '../support/payment-event.js';
-import { runCommand, type CommandResult } from '../support/run-command.js';
+import { commandRunner, runCommand } from '../support/run-command.js';
 import { startService, type ServiceProcess } from '../support/service-process.js';
 import { STAND_IN_KEY, startStandIn, type StripeStandIn } from '../support/stripe-stand-in.js';
 import { openTempDir, removeDir } from '../support/temp-dir.js';
@@ -56,9 +56,7 @@ beforeEach(async () => {
   await database.rows('truncate oncehook.operations, oncehook.operation_pauses, oncehook.operator_actions');
 });
 
-function oncehook(...args: readonly string[]): Promise<CommandResult> {
-  return runCommand(args, env);
-}
+const oncehook = commandRunner(() => env);
 
 async function json(...args: readonly string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await oncehook(...args, '--json');

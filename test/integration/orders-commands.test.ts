@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { token } from '../support/payment-event.js';
-import { runCommand, type CommandResult } from '../support/run-command.js';
+import { commandRunner } from '../support/run-command.js';
 
 const BY = ['--by', 'ana', '--reason', 'INC-42'] as const;
 const SCOPE = 'stripe:acct_own:test';
@@ -20,9 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-function oncehook(...args: readonly string[]): Promise<CommandResult> {
-  return runCommand(args, env);
-}
+const oncehook = commandRunner(() => env);
 
 async function json(...args: readonly string[]): Promise<Record<string, unknown>> {
   const { code, stdout } = await oncehook(...args, '--json');
