@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import type { Logger } from '../observability/logger.js';
 import { packageRoot } from '../package-root.js';
@@ -45,6 +44,8 @@ export async function migrate(options: { readonly url: string; readonly log: Log
 }
 
 async function runMigrations(client: pg.Client, log: Logger): Promise<readonly string[]> {
+  // Loaded when asked for: receivers and workers only ask for the schema's state, and start sooner without.
+  const { runner } = await import('node-pg-migrate');
   const migrations = await runner({
     dbClient: client,
     dir: migrationsFolder(),
