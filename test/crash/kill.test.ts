@@ -3,6 +3,9 @@ import { CHECKPOINT_NAMES, type CheckpointName } from '../../src/checkpoints.js'
 import { NO_TEMPORAL, OPERATION_POINTS, SCENES, whatIsLeft } from '../support/crash-scenes.js';
 import { stackFor } from '../support/stack.js';
 
+/** As migrations/0001_inbox.sql has it. */
+const SWEEPER_GRACE_MS = 5_000;
+
 // The slowest is a sweeper that dies with its claim, which comes back after 30 s.
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -22,10 +25,14 @@ async function killedAt(test: TestContext, name: CheckpointName, mail: 'resend' 
   // What dies is alone with what it dies of, so what it leaves stays as it is until somebody goes on.
   if (role === 'worker') await stack.start('receiver', name === 'sweeper.after-claim' ? { env: NO_TEMPORAL } : {});
   const doomed = await stack.start(role, { checkpoint: `${name}:kill` });
+  const sent = performance.now();
   const accepted = stack.sender.deliverUntilAccepted(event);
   expect(await doomed.exited).toEqual({ code: null, signal: 'SIGKILL' });
   await doomed.logged(`checkpoint reached: ${name}:kill`);
-  expect(await whatIsLeft(stack, event)).toEqual(left);
+  // On a machine so busy that this took longer than the sweeper leaves a fresh row alone, it may have claimed the row.
+  const isPossiblySwept = role === 'worker' && performance.now() - sent > SWEEPER_GRACE_MS;
+  const seen = await whatIsLeft(stack, event);
+  expect(seen).toEqual(isPossiblySwept ? { ...left, isDispatched: seen.isDispatched || left.isDispatched } : left);
 
   if (role === 'receiver') await stack.start('receiver');
   await stack.start('worker');

@@ -1,7 +1,7 @@
-import { describe, expect, it, vi, type TestContext } from 'vitest';
+import { afterAll, describe, expect, it, vi, type TestContext } from 'vitest';
 import type { CheckpointName } from '../../src/checkpoints.js';
 import { OPERATION_POINTS } from '../support/crash-scenes.js';
-import { LOCALSTRIPE } from '../support/localstripe.js';
+import { LOCALSTRIPE, startLocalstripe, type Localstripe } from '../support/localstripe.js';
 import {
   expectedRefund,
   localstripePeer,
@@ -30,8 +30,13 @@ it('every point of an effect has a scene', () => {
 const PEERS: readonly (readonly [name: string, open: () => Promise<RefundPeer>])[] = [
   ['the stand-in', standInPeer],
   // Without any idempotency: what keeps a second refund from being made there is the look alone.
-  ...(LOCALSTRIPE === undefined ? [] : [['localstripe', localstripePeer] as const]),
+  ...(LOCALSTRIPE === undefined ? [] : [['localstripe', async () => localstripePeer(await localstripe())] as const]),
 ];
+
+/** One for all: payments keep the tests apart, and a Python program takes long to start. */
+let shared: Promise<Localstripe> | undefined;
+const localstripe = (): Promise<Localstripe> => (shared ??= startLocalstripe());
+afterAll(async () => (await shared)?.stop());
 
 if (LOCALSTRIPE === undefined) it.skip('localstripe cannot be asked: ONCEHOOK_TEST_LOCALSTRIPE names no program');
 

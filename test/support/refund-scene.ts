@@ -5,7 +5,7 @@ import type { TestContext } from 'vitest';
 import { idempotencyKey, type OperationStatus } from '../../src/domain/operation.js';
 import { operationKey } from '../../src/index.js';
 import { sha256Hex } from '../../src/sha256.js';
-import { startLocalstripe } from './localstripe.js';
+import type { Localstripe } from './localstripe.js';
 import { token } from './payment-event.js';
 import { stackFor, type Stack, type StartOptions } from './stack.js';
 import { STAND_IN_KEY, startStandIn, type StripeStandIn } from './stripe-stand-in.js';
@@ -59,9 +59,8 @@ interface ListedRefund {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Through a proxy of ours, which can lose an answer. */
-export async function localstripePeer(): Promise<RefundPeer> {
-  const peer = await startLocalstripe();
+/** Through a proxy of ours, which can lose an answer; what is behind it may be shared. */
+export async function localstripePeer(peer: Localstripe): Promise<RefundPeer> {
   let losesNext = false;
   const proxy = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming;
@@ -101,10 +100,10 @@ export async function localstripePeer(): Promise<RefundPeer> {
       losesNext = true;
       return Promise.resolve();
     },
-    stop: async () => {
+    stop: () => {
       proxy.closeAllConnections();
       proxy.close();
-      await peer.stop();
+      return Promise.resolve();
     },
   };
 }
