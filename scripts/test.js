@@ -6,16 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bootstrap, reportFailure, ROOT, say } from './bootstrap.js';
 
+// The longest first: they are run two at a time.
 const CHECKS = [
-  ['types', 'typescript/bin/tsc', '-p', 'tsconfig.json'],
   ['lint', 'eslint/bin/eslint.js', '.', '--max-warnings', '0'],
+  ['types', 'typescript/bin/tsc', '-p', 'tsconfig.json'],
   ['format', 'prettier/bin/prettier.cjs', '--check', '.'],
   ['import directions', 'dependency-cruiser/bin/dependency-cruise.mjs', 'src', 'workflows', 'activities'],
   ['unused code', 'knip/bin/knip.js'],
 ];
 
-let running;
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => running?.kill(signal));
+const CHECKS_AT_ONCE = 2;
+
+const running = new Set();
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    for (const child of running) child.kill(signal);
+  });
+}
 
 async function main() {
   const args = process.argv.slice(2).filter((arg) => arg !== '--all');
@@ -30,12 +37,20 @@ async function main() {
   console.log(`${tests.passed} passed, ${failed} failed${skipped}`);
 }
 
+/** What a check says is printed when it ends, so that two at once do not mix. */
 async function runChecks() {
   const failed = [];
-  for (const [name, script, ...args] of CHECKS) {
-    say(`checking ${name}`);
-    if ((await runTool(script, args)) !== 0) failed.push(name);
-  }
+  const waiting = [...CHECKS];
+  const lane = async () => {
+    for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+      const [name, script, ...args] = check;
+      const { code, output } = await runTool(script, args, 'pipe');
+      say(`checked ${name}`);
+      process.stdout.write(output);
+      if (code !== 0) failed.push(name);
+    }
+  };
+  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, lane));
   return failed;
 }
 
@@ -43,13 +58,8 @@ async function runTests(args) {
   const folder = mkdtempSync(join(tmpdir(), 'oncehook-test-'));
   try {
     const report = join(folder, 'report.json');
-    const code = await runTool('vitest/vitest.mjs', [
-      'run',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-      ...args,
-    ]);
+    const options = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+    const { code } = await runTool('vitest/vitest.mjs', ['run', ...options, ...args], 'inherit');
     return count(readReport(report), code);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -78,11 +88,18 @@ function readReport(file) {
   }
 }
 
-function runTool(script, args) {
+function runTool(script, args, stdio) {
   return new Promise((resolve) => {
-    running = spawn(process.execPath, [join(ROOT, 'node_modules', script), ...args], { cwd: ROOT, stdio: 'inherit' });
-    running.on('error', () => resolve(1));
-    running.on('close', (code) => resolve(code ?? 1));
+    const command = [join(ROOT, 'node_modules', script), ...args];
+    const child = spawn(process.execPath, command, { cwd: ROOT, stdio: ['inherit', stdio, stdio] });
+    running.add(child);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += text));
+    child.on('error', (error) => (output += `${error.message}\n`));
+    child.on('close', (code) => {
+      running.delete(child);
+      resolve({ code: code ?? 1, output });
+    });
   });
 }
 
