@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isPlainAddress, parseMailbox } from '../../src/providers/email-address.js';
+import { workOf } from '../support/timing.js';
 
 const label63 = 'a'.repeat(63);
 
@@ -66,10 +67,11 @@ describe('a recipient', () => {
   });
 
   test('is judged in time that grows with its length only', () => {
-    const started = performance.now();
-    isPlainAddress(`${'a.'.repeat(100_000)}@${'a-'.repeat(100_000)}`);
-    isPlainAddress(`a@${'a-'.repeat(120)}`);
-    expect(performance.now() - started).toBeLessThan(200);
+    const work = workOf(() => {
+      isPlainAddress(`${'a.'.repeat(100_000)}@${'a-'.repeat(100_000)}`);
+      isPlainAddress(`a@${'a-'.repeat(120)}`);
+    });
+    expect(work).toBeLessThan(200);
   });
 });
 

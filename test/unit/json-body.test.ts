@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readJsonBody, type JsonBody } from '../../src/http/json-body.js';
+import { workOf } from '../support/timing.js';
 import { bytesOf, hostileBodies, jsonTestSuite, type JsonSuiteFile } from '../support/vectors.js';
 
 /** Files that the grammar allows and we do not, with our code. */
@@ -97,12 +98,4 @@ test('an object with a key __proto__ does not change what objects inherit', () =
 function suiteBytes(file: JsonSuiteFile): Buffer {
   if (file.base64 !== undefined) return Buffer.from(file.base64, 'base64');
   return Buffer.from(file.repeat![0].repeat(file.repeat![1]) + (file.suffix ?? ''));
-}
-
-/** Processor time in milliseconds: what is judged is the work, not what else the machine does. */
-function workOf(work: () => unknown): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
 }

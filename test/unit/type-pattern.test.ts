@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { matchesTypePattern } from '../../src/sources/type-pattern.js';
+import { workOf } from '../support/timing.js';
 
 test.each([
   ['invoice.paid', 'invoice.paid', true],
@@ -22,7 +23,8 @@ test.each([
 });
 
 test('a pattern that would make an expression backtrack is quick', () => {
-  const startedAt = performance.now();
-  expect(matchesTypePattern('*a'.repeat(50) + 'b', 'a'.repeat(255))).toBe(false);
-  expect(performance.now() - startedAt).toBeLessThan(50);
+  let matches = true;
+  const work = workOf(() => (matches = matchesTypePattern('*a'.repeat(50) + 'b', 'a'.repeat(255))));
+  expect(matches).toBe(false);
+  expect(work).toBeLessThan(50);
 });
