@@ -19,8 +19,8 @@ import type { InterleavingInput, Tally } from '../support/webhook-workflows.js';
 const SENDER = fileURLToPath(new URL('../support/signal-process.js', import.meta.url));
 const SENDERS = 2;
 /** Attempts of a sender until it is killed. */
-const LEAST_WORK = 100;
-const MEAN_WORK = 400;
+const LEAST_WORK = 50;
+const MEAN_WORK = 700;
 const KEYS_A_ROUND = 100;
 const ROUNDS = 5;
 /** Of the keys, those that two events call for. */
@@ -52,6 +52,9 @@ beforeAll(async () => {
   worker = await Worker.create({
     connection: native,
     taskQueue: queue,
+    // Few at once: signals that come meanwhile share a task, as on a busy worker.
+    maxConcurrentWorkflowTaskExecutions: 2,
+    maxConcurrentWorkflowTaskPolls: 2,
     workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }),
   });
   running = worker.run();
@@ -224,7 +227,7 @@ test('signal_workflow loses none and doubles none', { timeout: 240_000 }, async 
   const begun = performance.now();
   const ends = await interleave(seededRandom(seed), {
     mode: 'oncehook',
-    workflows: 2,
+    workflows: 4,
     typeOf: (index) => (index % 2 === 0 ? 'awaitKeys' : 'takeAny'),
     deliver: async (deliveries) => {
       for (const some of chunks(deliveries, 10)) {
@@ -260,7 +263,7 @@ test('a plain signal loses some and doubles some', { timeout: 120_000 }, async (
   const begun = performance.now();
   const ends = await interleave(seededRandom(seed), {
     mode: 'plain',
-    workflows: 2,
+    workflows: 4,
     typeOf: () => 'plainSignals',
     deliver: async (deliveries) => {
       await bench.pool.query(

@@ -10,9 +10,9 @@ import { createOperationRegistry } from '../../dist/src/operations/registry.js';
 import { signalWorkflowOperation } from '../../dist/src/providers/signal-workflow.js';
 import { createTemporalClient } from '../../dist/src/temporal/connect.js';
 
-const LANES = 16;
+const LANES = 10;
 /** A killed attempt is waited for as long as these say together. */
-const LIMITS = { attemptMs: 4_000, lookMs: 2_500, graceMs: 200, storeMs: 300 };
+const LIMITS = { attemptMs: 6_000, lookMs: 4_000, graceMs: 200, storeMs: 300 };
 const [mode] = process.argv.slice(2);
 
 const log = createLogger('silent', 'test');
@@ -46,7 +46,7 @@ const DUE = {
               where status in ('planned', 'unknown')
                 and coalesce(last_sent_at, '-infinity') < now() - interval '2 seconds'
                  or status = 'sending'
-                and last_sent_at < now() - interval '5 seconds'
+                and last_sent_at < now() - interval '7 seconds'
               order by random()
               limit 200`,
   plain: `select event_id as key, workflow_id, business_key

@@ -1,5 +1,5 @@
 import { condition, continueAsNew, defineSignal, setHandler } from '@temporalio/workflow';
-import { receiveWebhooks, type CarriedWebhooks } from '../../workflows/await-webhook.js';
+import { receiveWebhooks, type CarriedWebhooks, type Webhooks } from '../../workflows/await-webhook.js';
 
 /** Ends a workflow of the interleavings, once all has been sent. */
 export const finishSignal = defineSignal('finish');
@@ -11,6 +11,8 @@ export interface InterleavingInput {
   readonly rounds: readonly (readonly string[])[];
   readonly tally?: Tally;
   readonly webhooks?: CarriedWebhooks;
+  /** Whether `finish` has come in an earlier run. */
+  readonly finished?: boolean;
 }
 
 /** What became of the keys. */
@@ -26,9 +28,10 @@ export interface Tally {
 const NOTHING: Tally = { effects: {}, eventFirst: 0, left: 0 };
 
 /** Waits for keys that it knows. */
-export async function awaitKeys({ rounds, tally = NOTHING, webhooks: carried }: InterleavingInput): Promise<Tally> {
-  const webhooks = receiveWebhooks(carried);
-  const finished = untilFinished();
+export async function awaitKeys(input: InterleavingInput): Promise<Tally> {
+  const { rounds, tally = NOTHING } = input;
+  const webhooks = receiveWebhooks(input.webhooks);
+  const isFinished = listenForFinish(input);
   const [keys = [], ...later] = rounds;
   const effects = { ...tally.effects };
   const early = new Set(webhooks.carry().received.map(({ key }) => key));
@@ -39,51 +42,54 @@ export async function awaitKeys({ rounds, tally = NOTHING, webhooks: carried }: 
     }),
   );
   const eventFirst = tally.eventFirst + keys.filter((key) => early.has(key)).length;
+  const now = { effects, eventFirst, left: 0 };
   if (later.length > 0) {
-    const next = { rounds: later, tally: { effects, eventFirst, left: 0 }, webhooks: webhooks.carry() };
-    return continueAsNew<typeof awaitKeys>(next);
+    const carried = { webhooks: webhooks.carry(), finished: isFinished() };
+    return continueAsNew<typeof awaitKeys>({ rounds: later, tally: now, ...carried });
   }
-  await finished;
-  const left = webhooks.carry().received.filter(({ taken }) => !taken).length;
-  return { effects, eventFirst, left };
+  await condition(isFinished);
+  return { ...now, left: untaken(webhooks) };
 }
 
 /** Takes what comes, in runs of as many webhooks as its rounds have keys. */
-export async function takeAny({ rounds, tally = NOTHING, webhooks: carried }: InterleavingInput): Promise<Tally> {
-  const webhooks = receiveWebhooks(carried);
-  let finished = false;
-  void untilFinished().then(() => (finished = true));
+export async function takeAny(input: InterleavingInput): Promise<Tally> {
+  const { rounds, tally = NOTHING } = input;
+  const webhooks = receiveWebhooks(input.webhooks);
+  const isFinished = listenForFinish(input);
   const [keys = [], ...later] = rounds;
   const effects = { ...tally.effects };
   for (let taken = 0; taken < keys.length; taken += 1) {
     const { key } = await webhooks.nextWebhook();
     effects[key] = (effects[key] ?? 0) + 1;
   }
+  const now = { effects, eventFirst: 0, left: 0 };
   if (later.length > 0) {
-    const next = { rounds: later, tally: { ...tally, effects }, webhooks: webhooks.carry() };
-    return continueAsNew<typeof takeAny>(next);
+    const carried = { webhooks: webhooks.carry(), finished: isFinished() };
+    return continueAsNew<typeof takeAny>({ rounds: later, tally: now, ...carried });
   }
-  await condition(() => finished);
-  const left = webhooks.carry().received.filter(({ taken }) => !taken).length;
-  return { effects, eventFirst: 0, left };
+  await condition(isFinished);
+  return { ...now, left: untaken(webhooks) };
 }
 
-/** What people write who do not know of this: each signal has its effect, and each run begins with what is sent to it. */
-export async function plainSignals({ rounds, tally = NOTHING }: InterleavingInput): Promise<Tally> {
-  const finished = untilFinished();
-  const effects = { ...tally.effects };
+/** What people write who have nothing else: a handler, and each signal has its effect. */
+export async function plainSignals(input: InterleavingInput): Promise<Tally> {
+  const isFinished = listenForFinish(input);
+  const effects: Record<string, number> = {};
   setHandler(arrivedSignal, (key) => {
     effects[key] = (effects[key] ?? 0) + 1;
   });
-  void rounds;
-  await finished;
+  await condition(isFinished);
   return { effects, eventFirst: 0, left: 0 };
 }
 
-function untilFinished(): Promise<void> {
-  let finished = false;
+function listenForFinish({ finished = false }: InterleavingInput): () => boolean {
+  let isFinished = finished;
   setHandler(finishSignal, () => {
-    finished = true;
+    isFinished = true;
   });
-  return condition(() => finished);
+  return () => isFinished;
+}
+
+function untaken(webhooks: Webhooks): number {
+  return webhooks.carry().received.filter(({ taken }) => !taken).length;
 }
