@@ -59,19 +59,16 @@ export function signalWorkflowOperation(options: WorkflowOperationOptions): AnyO
       }
     },
     classify: answerOfFailure,
-    reconcile: async (look): Promise<ReconcileAnswer> => {
-      const { params, firstSentAt, inDoubt, signal, idempotencyKey: mark } = look;
+    reconcile: async ({ params, firstSentAt, inDoubt, signal, idempotencyKey: mark }): Promise<ReconcileAnswer> => {
+      // The send itself tells: Temporal knows whether there is a workflow, and drops a repetition within a run.
+      if (!inDoubt || firstSentAt === null) return { kind: 'absent' };
       try {
         const newest = await describeWorkflow(client, params.workflowId, signal);
         if (newest === undefined) {
-          const sinceMs = firstSentAt === null ? 0 : Date.now() - firstSentAt.getTime();
-          const isOver = inDoubt && (await isPastRetention(client, sinceMs, signal));
+          // One that took the signal may have ended and be forgotten: it must not be started again.
+          const isOver = params.start !== undefined && (await isPastRetention(client, firstSentAt, signal));
           return isOver ? { kind: 'park', code: 'past_retention' } : { kind: 'absent' };
         }
-        // Nothing was sent, so there is nothing to look for. Else the send tells: Temporal knows a repetition within a run.
-        if (firstSentAt === null)
-          return newest.isOpen ? { kind: 'absent' } : { kind: 'refused', code: 'workflow_closed' };
-        if (!inDoubt) return { kind: 'absent' };
         const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal };
         switch (await findInEarlierRuns(client, search)) {
           case 'found':

@@ -60,14 +60,14 @@ export function startWorkflowOperation(options: WorkflowOperationOptions): AnyOp
     },
     classify: answerOfFailure,
     reconcile: async ({ params, firstSentAt, inDoubt, signal }): Promise<ReconcileAnswer> => {
+      // The start itself tells: Temporal knows whether the ID is taken.
+      if (!inDoubt || firstSentAt === null) return { kind: 'absent' };
       try {
         const holder = await judgeHolder(client, params, signal);
         if (holder !== undefined) return holder;
-        const sinceMs = firstSentAt === null ? 0 : Date.now() - firstSentAt.getTime();
         // What was started then may have ended and be forgotten: a second start would be taken for the first.
-        if (inDoubt && (await isPastRetention(client, sinceMs, signal)))
-          return { kind: 'park', code: 'past_retention' };
-        return { kind: 'absent' };
+        const isOver = await isPastRetention(client, firstSentAt, signal);
+        return isOver ? { kind: 'park', code: 'past_retention' } : { kind: 'absent' };
       } catch (error) {
         return lookOfFailure(error);
       }

@@ -69,15 +69,15 @@ export async function describeWorkflow(
 }
 
 /**
- * Whether a workflow that was there this long ago may be forgotten by now.
+ * Whether a workflow that was there at this time may be forgotten by now.
  * @throws the client's error when Temporal does not answer.
  */
-export async function isPastRetention(client: Client, sinceMs: number, signal: AbortSignal): Promise<boolean> {
+export async function isPastRetention(client: Client, since: Date, signal: AbortSignal): Promise<boolean> {
   const { config } = await inTime(client, signal, () =>
     client.workflowService.describeNamespace({ namespace: client.options.namespace }),
   );
   const retentionMs = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1_000;
-  return sinceMs >= retentionMs;
+  return Date.now() - since.getTime() >= retentionMs;
 }
 
 /** Encodes arguments as the client does for this workflow, codec included, and judges their size before anything is sent. */

@@ -1,4 +1,5 @@
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
+import { NamespaceNotFoundError } from '@temporalio/common';
 import type { OperationAnswer, ReconcileAnswer } from '../api/index.js';
 
 /** gRPC's status codes, as far as they are told apart here. Source: grpc.io, "Status codes and their use in gRPC". */
@@ -31,6 +32,7 @@ export function isAlreadyStarted(error: unknown): boolean {
  * the client may have made the call several times, so what is left in doubt is looked at before the next send.
  */
 export function answerOfFailure(error: unknown): OperationAnswer {
+  if (isNamespaceNotFound(error)) return { kind: 'notSent', code: 'namespace_not_found', configuration: true };
   switch (codeOf(error)) {
     case INVALID_ARGUMENT:
       return { kind: 'refused', code: 'invalid_argument' };
@@ -38,8 +40,6 @@ export function answerOfFailure(error: unknown): OperationAnswer {
       return { kind: 'notSent', code: 'permission_denied', configuration: true };
     case UNAUTHENTICATED:
       return { kind: 'notSent', code: 'unauthenticated', configuration: true };
-    case NOT_FOUND:
-      return { kind: 'notSent', code: 'namespace_not_found', configuration: true };
     case UNIMPLEMENTED:
       return { kind: 'notSent', code: 'unimplemented', configuration: true };
     case RESOURCE_EXHAUSTED:
@@ -62,6 +62,7 @@ export function lookOfFailure(error: unknown): ReconcileAnswer {
 
 function isNamespaceNotFound(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
+  if (cause instanceof NamespaceNotFoundError) return true;
   if (!isGrpcServiceError(cause)) return false;
   // A type's name stands in the details as plain ASCII, so nothing has to be decoded to find it.
   return cause.metadata.get(DETAILS).some((details) => details.includes(NAMESPACE_NOT_FOUND));

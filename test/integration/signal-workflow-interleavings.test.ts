@@ -197,10 +197,10 @@ function chunks<Item>(items: readonly Item[], size: number): readonly (readonly 
 
 /** Asked now and then only: what is counted for this is taken from those who work. */
 async function untilOpen(scene: Scene, workflowIds: readonly string[], atMost: number): Promise<void> {
-  for (let before = Infinity, patience = 60; ;) {
+  for (let before = Infinity, patience = 240; ;) {
     const open = await scene.open(workflowIds);
     if (open <= atMost) return;
-    patience = open < before ? 60 : patience - 1;
+    patience = open < before ? 240 : patience - 1;
     before = Math.min(open, before);
     if (patience === 0) throw new Error(`${open} deliveries stay open`);
     await sleep(250);

@@ -1,0 +1,62 @@
+import { CancellationScope, continueAsNew, isCancellation } from '@temporalio/workflow';
+import { awaitWebhook, receiveWebhooks, type CarriedWebhooks } from '../../workflows/index.js';
+
+export { fulfilOrder } from './own-workflow-sample.js';
+
+/** Two waits for one key at once, and a third after both. */
+export async function waitThrice(key: string): Promise<readonly unknown[]> {
+  const both = await Promise.all([awaitWebhook(key), awaitWebhook(key, '1 hour')]);
+  return [...both, await awaitWebhook(key)];
+}
+
+/** What came in time, and what came in the end. */
+export async function waitInVain(key: string, timeoutMs: number): Promise<readonly unknown[]> {
+  const inTime = await awaitWebhook(key, timeoutMs);
+  return [inTime === undefined ? 'nothing' : inTime, await awaitWebhook(key)];
+}
+
+/** Takes what comes, `count` times, and tells how many signals were no webhooks. */
+export async function takeSome(
+  count: number,
+): Promise<{ readonly taken: readonly unknown[]; readonly malformed: number }> {
+  const webhooks = receiveWebhooks();
+  const taken: unknown[] = [];
+  for (let index = 0; index < count; index += 1) taken.push(await webhooks.nextWebhook());
+  return { taken, malformed: webhooks.malformed() };
+}
+
+/** A cancelled wait takes nothing: the next one gets it. */
+export async function waitCancelled(key: string): Promise<readonly unknown[]> {
+  try {
+    return [await awaitWebhook(key)];
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return CancellationScope.nonCancellable(async () => ['cancelled', await awaitWebhook(key)]);
+  }
+}
+
+export interface Chain {
+  readonly run: number;
+  readonly got: readonly unknown[];
+  readonly webhooks?: CarriedWebhooks;
+}
+
+/** Three runs: what was answered in the first is known in the last, and what nobody asked for, too. */
+export async function carryOn({ run, got, webhooks: carried }: Chain): Promise<readonly unknown[]> {
+  const webhooks = receiveWebhooks(carried);
+  if (run < 3) {
+    const more = await webhooks.awaitWebhook(`run:${run}`);
+    return continueAsNew<typeof carryOn>({ run: run + 1, got: [...got, more], webhooks: webhooks.carry() });
+  }
+  const again = await webhooks.awaitWebhook('run:1');
+  const unasked = await webhooks.nextWebhook();
+  const last = await webhooks.nextWebhook();
+  return [...got, again, unasked, last];
+}
+
+/** What is handed on when no more than `answered` are kept of those that were answered. */
+export async function carryFew(keys: readonly string[], answered: number): Promise<readonly string[]> {
+  const webhooks = receiveWebhooks();
+  for (const key of keys) await webhooks.awaitWebhook(key);
+  return webhooks.carry(answered).received.map(({ key, taken }) => `${key}${taken ? '' : '!'}`);
+}
