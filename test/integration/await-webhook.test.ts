@@ -111,7 +111,7 @@ describe('awaitWebhook', () => {
       signal: 'webhook',
       signalArgs: [{ key: 'k' }],
     });
-    expect(await handle.result()).toEqual([null, null]);
+    expect(await handle.result()).toEqual([false, null, null]);
     const { events } = await handle.fetchHistory();
     expect(events?.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe('awaitWebhook', () => {
       })
       .toBe(true);
     await send(handle, 'payment:o_1', 'late');
-    expect(await handle.result()).toEqual(['nothing', 'late']);
+    expect(await handle.result()).toEqual([true, null, 'late']);
   });
 
   test('that is cancelled takes nothing', async () => {

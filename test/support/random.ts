@@ -2,6 +2,8 @@
 export interface Random {
   /** From 0 up to, not including, `below`. */
   readonly int: (below: number) => number;
+  /** From 0 up to, not including, 1. */
+  readonly part: () => number;
   readonly chance: (probability: number) => boolean;
   readonly pick: <Item>(items: readonly Item[]) => Item;
   readonly shuffled: <Item>(items: readonly Item[]) => Item[];
@@ -18,6 +20,7 @@ export function seededRandom(seed: number): Random {
   const int = (below: number): number => Math.floor(next() * below);
   return {
     int,
+    part: next,
     chance: (probability) => next() < probability,
     pick: (items) => items[int(items.length)]!,
     shuffled: (items) => {

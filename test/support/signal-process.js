@@ -10,7 +10,7 @@ import { createOperationRegistry } from '../../dist/src/operations/registry.js';
 import { signalWorkflowOperation } from '../../dist/src/providers/signal-workflow.js';
 import { createTemporalClient } from '../../dist/src/temporal/connect.js';
 
-const LANES = 10;
+const LANES = 14;
 /** A killed attempt is waited for as long as these say together. */
 const LIMITS = { attemptMs: 6_000, lookMs: 4_000, graceMs: 200, storeMs: 300 };
 const [mode] = process.argv.slice(2);

@@ -12,7 +12,7 @@ export async function waitThrice(key: string): Promise<readonly unknown[]> {
 /** What came in time, and what came in the end. */
 export async function waitInVain(key: string, timeoutMs: number): Promise<readonly unknown[]> {
   const inTime = await awaitWebhook(key, timeoutMs);
-  return [inTime === undefined ? 'nothing' : inTime, await awaitWebhook(key)];
+  return [inTime === undefined, inTime, await awaitWebhook(key)];
 }
 
 /** Takes what comes, `count` times, and tells how many signals were no webhooks. */

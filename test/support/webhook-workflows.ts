@@ -58,7 +58,7 @@ export async function takeAny(input: InterleavingInput): Promise<Tally> {
   const isFinished = listenForFinish(input);
   const [keys = [], ...later] = rounds;
   const effects = { ...tally.effects };
-  for (let taken = 0; taken < keys.length; taken += 1) {
+  for (const _any of keys) {
     const { key } = await webhooks.nextWebhook();
     effects[key] = (effects[key] ?? 0) + 1;
   }

@@ -21,6 +21,13 @@ describe('the brakes of a configuration', () => {
     expect(brakeOf('notify_warehouse')).toEqual({ mode: 'propose', maxAmountMinor: 5, perHour: 2 });
   });
 
+  it('hold for the kinds that start and signal workflows', () => {
+    const text = `${GOOD_FILE}effects: { start_workflow: { perHour: 9 }, signal_workflow: { mode: off } }\n`;
+    const brakeOf = effectBrakes(loadText(text), [...KINDS, 'start_workflow', 'signal_workflow']);
+    expect(brakeOf('start_workflow')).toEqual({ ...NO_BRAKE, perHour: 9 });
+    expect(brakeOf('signal_workflow')).toEqual({ ...NO_BRAKE, mode: 'off' });
+  });
+
   it('are refused for a kind that does not exist, since they would hold nothing back', () => {
     const config = loadText(`${GOOD_FILE}effects: { notify_warehouse: { mode: off } }\n`);
     expect(() => effectBrakes(config, ['refund'])).toThrow(ConfigError);
