@@ -31,8 +31,8 @@ export async function loadProof(file: string, cwd: string): Promise<Proof> {
 }
 
 async function load(path: string, file: string): Promise<{ readonly proof?: unknown; readonly default?: unknown }> {
-  // No cache on disk: what is proven is what is written there now.
-  const jiti = createJiti(import.meta.url, { fsCache: false, interopDefault: false });
+  // No cache on disk: what is proven is what is written there now. Path aliases are those of the file's own tsconfig.
+  const jiti = createJiti(path, { fsCache: false, interopDefault: false, tsconfigPaths: true });
   try {
     return await jiti.import<{ readonly proof?: unknown; readonly default?: unknown }>(path);
   } catch (error) {

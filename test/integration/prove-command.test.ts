@@ -113,6 +113,29 @@ describe('oncehook prove', () => {
   });
 });
 
+describe('oncehook prove loads a file as the application itself does', () => {
+  it('with its path aliases, specifiers in .js that mean .ts, and one copy of every package', async () => {
+    mkdirSync(join(dir, 'lib'));
+    const options = { paths: { '@lib/*': ['./lib/*'] }, module: 'NodeNext', moduleResolution: 'NodeNext' };
+    writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions: options }));
+    writeFileSync(join(dir, 'lib/base.ts'), "export { proof as sound } from '../c14-corrected.js';\n");
+    const text = `import { sound } from '@lib/base.js';
+import pg from 'pg';
+import { defineProof } from 'oncehook/testing';
+const state = (db: { pool: unknown }) => {
+  if (!(db.pool instanceof pg.Pool)) throw new Error('pg was loaded twice');
+  return 1;
+};
+export default defineProof({ ...sound, state });
+`;
+    const file = join(dir, 'aliased.ts');
+    writeFileSync(file, text);
+    symlinkSync(join(ROOT, 'node_modules/pg'), join(dir, 'node_modules/pg'));
+    const { code, stdout, stderr } = await prove(file, '--repeat', 's1,1');
+    expect([code, stdout, stderr]).toEqual([0, 'This schedule ends as it should.\n', '']);
+  });
+});
+
 describe('oncehook prove ends with 2 and the next step', () => {
   function write(name: string, text: string): string {
     const file = join(dir, name);
