@@ -5,14 +5,18 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
 import {
   applied,
   createWebhookActivities,
   createWebhookReceiver,
   createWebhookWorker,
   defineHandlers,
+  defineOperation,
   duplicate,
+  operationKey,
   wait,
+  type AnyOperationDefinition,
   type ConfigDocument,
   type HandlerSet,
   type WebhookOptions,
@@ -164,6 +168,61 @@ describe('receiver and worker in an application', () => {
     await expect(client.workflow.count()).resolves.toBeDefined();
     await connection.close();
     await native.close();
+  });
+
+  test('kinds of effects of its own are made once, and held back by the brakes of its configuration', async () => {
+    const [made, held]: [string[], string[]] = [[], []];
+    const kindOf = (kind: string, calls: string[]): AnyOperationDefinition =>
+      defineOperation({
+        kind,
+        params: z.object({ sale: z.string() }),
+        perform: ({ params }) => {
+          calls.push(params.sale);
+          return Promise.resolve({ kind: 'confirmed' });
+        },
+        classify: () => ({ kind: 'unknown', code: 'threw' }),
+        onUnknown: 'hold',
+      });
+    const packing = defineHandlers({
+      'payment_intent.succeeded': (event) =>
+        applied({
+          operations: ['pack_parcel', 'order_courier'].map((kind) => ({
+            kind,
+            key: operationKey(kind, event.eventId),
+            params: { sale: event.eventId },
+          })),
+        }),
+    });
+    const options: WebhookOptions = {
+      ...other.options,
+      config: {
+        version: 1,
+        sources: { stripe: { kind: 'stripe', secrets: [SECRET], handlers: 'packing' } },
+        effects: { order_courier: { mode: 'propose' } },
+      },
+      handlerSets: { packing },
+      operations: [kindOf('pack_parcel', made), kindOf('order_courier', held)],
+    };
+    const [receiver, worker] = [createWebhookReceiver(options), createWebhookWorker(options)];
+    const running = worker.run();
+    try {
+      const event = stripeEvent();
+      const port = await serve(receiver);
+      await deliver(port, SECRET, event.body, { path: '/hooks/webhooks/stripe' });
+      const standing = (): Promise<unknown> =>
+        other.database.rows('select kind, status from oncehook.operations where event_id = $1 order by kind', [
+          event.id,
+        ]);
+      await until('both stand where they should', async () => JSON.stringify(await standing()).includes('confirmed'));
+      expect(await standing()).toEqual([
+        { kind: 'order_courier', status: 'proposed' },
+        { kind: 'pack_parcel', status: 'confirmed' },
+      ]);
+      expect([made, held]).toEqual([[event.id], []]);
+    } finally {
+      await Promise.all([receiver.stop(), worker.stop()]);
+    }
+    await running;
   });
 
   test('it can be built while nothing is there: senders hear 503, readiness says why', async () => {
