@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defaultPayloadConverter, type Client } from '@temporalio/client';
-import { encodeWorkflowIdConflictPolicy, encodeWorkflowIdReusePolicy } from '@temporalio/common';
+import { encodeWorkflowIdConflictPolicy, encodeWorkflowIdReusePolicy, type Payload } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 import {
@@ -89,7 +89,6 @@ export function signalWorkflowOperation(options: WorkflowOperationOptions): AnyO
 }
 
 type SignalAttempt = OperationAttempt<SignalWorkflowParams>;
-type Payloads = Extract<Awaited<ReturnType<typeof encodeArgs>>, { readonly kind: 'encoded' }>['payloads'];
 
 function webhookOf({ params, event }: SignalAttempt): { readonly key: string; readonly payload: unknown } {
   const [eventKey = null] = defaultArgs(event);
@@ -99,8 +98,8 @@ function webhookOf({ params, event }: SignalAttempt): { readonly key: string; re
 async function send(
   client: Client,
   { params, idempotencyKey, signal }: SignalAttempt,
-  payloads: Payloads,
-  startPayloads: Payloads,
+  payloads: Payload[],
+  startPayloads: Payload[],
 ): Promise<OperationAnswer> {
   const { namespace, identity } = client.options;
   const request = {

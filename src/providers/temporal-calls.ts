@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { encodeToPayloadsWithContext } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
+import type { Payload } from '@temporalio/common';
 import { isWorkflowNotFound } from './temporal-failure.js';
 
 /** How long one call may take, in milliseconds; also a call that does not hear of its abort ends then. */
@@ -19,11 +19,9 @@ export interface WorkflowRun {
   readonly startedMs: number;
 }
 
-type Payloads = NonNullable<Awaited<ReturnType<typeof encodeToPayloadsWithContext>>>;
-
 /** Payloads, or that there can be none. */
 export type EncodedArgs =
-  { readonly kind: 'encoded'; readonly payloads: Payloads } | { readonly kind: 'refused'; readonly code: string };
+  { readonly kind: 'encoded'; readonly payloads: Payload[] } | { readonly kind: 'refused'; readonly code: string };
 
 /**
  * Makes calls within their time. An abort alone is not enough: the client does not hear it while it waits between its
@@ -83,9 +81,11 @@ export async function isPastRetention(client: Client, since: Date, signal: Abort
 /** Encodes arguments as the client does for this workflow, codec included, and judges their size before anything is sent. */
 export async function encodeArgs(client: Client, workflowId: string, args: readonly unknown[]): Promise<EncodedArgs> {
   const { loadedDataConverter, namespace } = client.options;
+  const { payloadConverter, payloadCodecs } = loadedDataConverter;
   const context = { type: 'workflow', namespace, workflowId } as const;
   try {
-    const payloads = (await encodeToPayloadsWithContext(loadedDataConverter, context, [...args])) ?? [];
+    let payloads = args.map((arg) => payloadConverter.toPayload(arg, context));
+    for (const codec of payloadCodecs) payloads = await codec.encode(payloads, context);
     const bytes = payloads.reduce((sum, { data }) => sum + (data?.length ?? 0), 0);
     return bytes > MAX_PAYLOAD_BYTES ? { kind: 'refused', code: 'too_large' } : { kind: 'encoded', payloads };
   } catch {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Connection, defaultPayloadConverter } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { CheckpointHook } from '../../src/checkpoints.js';
 import {
@@ -222,6 +223,25 @@ describe('signal_workflow', () => {
     const names = events?.flatMap((event) => event.workflowExecutionSignaledEventAttributes?.signalName ?? []);
     expect(names).toEqual(['paid']);
     expect(await signalsIn(id)).toEqual([{ key: 'payment:o_1', payload: null }]);
+  });
+
+  test("goes through the client's data converter", async () => {
+    const codec: PayloadCodec = {
+      encode: (payloads) =>
+        Promise.resolve(payloads.map(({ data }) => ({ metadata: { encoding: Buffer.from('test/hidden') }, data }))),
+      decode: (payloads) => Promise.resolve(payloads),
+    };
+    const hiding = new Client({ connection, dataConverter: { payloadCodecs: [codec] } });
+    const kinds = [signalWorkflowOperation({ client: hiding })];
+    const id = newId();
+    const key = await plan(signal(id, { start: { workflowType: 'order', taskQueue: QUEUE, args: [1] } }));
+    expect(await settle(key, { definitions: kinds })).toBe('confirmed');
+    const { events } = await client.workflow.getHandle(id).fetchHistory();
+    const sent = events?.flatMap((event) => [
+      ...(event.workflowExecutionStartedEventAttributes?.input?.payloads ?? []),
+      ...(event.workflowExecutionSignaledEventAttributes?.input?.payloads ?? []),
+    ]);
+    expect(sent?.map(({ metadata }) => String(metadata?.encoding))).toEqual(['test/hidden', 'test/hidden']);
   });
 
   test('is refused where the workflow has ended', async () => {
