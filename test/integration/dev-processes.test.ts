@@ -35,8 +35,10 @@ describe('looking at processes', () => {
   });
 
   test('calls a process dead that ended and was not waited for', async () => {
-    // The shell starts a child and turns into a program that never waits for it.
-    const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 1000'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    // The shell starts a child and turns into a program that never waits for it. The child ends after that only: a shell
+    // that is slow to turn would have waited for it.
+    const script = '(while [ "$(cat /proc/$$/comm)" != sleep ]; do :; done) & echo $!; exec sleep 1000';
+    const parent = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
     const [out] = (await once(parent.stdout, 'data')) as [Buffer];
     const zombie = Number(out.toString());
     await expect.poll(() => isAlive(zombie)).toBe(false);
