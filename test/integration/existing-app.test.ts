@@ -1,5 +1,6 @@
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { ROOT } from '../support/dist.js';
@@ -33,7 +34,7 @@ afterAll(async () => {
 
 test('it builds against the packed package, and its own tests pass', { timeout: INSTALL_LIMIT_MS }, async () => {
   const { output } = await runIn(app, 'npm', ['test'], env);
-  expect(output).toMatch(/Tests\s+6 passed \(6\)/);
+  expect(stripVTControlCharacters(output)).toMatch(/Tests\s+6 passed \(6\)/);
 });
 
 test('its handlers are proven', { timeout: INSTALL_LIMIT_MS }, async () => {
