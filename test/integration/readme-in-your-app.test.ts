@@ -98,7 +98,7 @@ test(
     const look = `node -e "import('pg').then(async ({ default: pg }) => { const db = new pg.Client(process.env.DATABASE_URL); await db.connect(); console.log(JSON.stringify((await db.query(\\"select o.status, i.outcome from orders o, oncehook.webhook_inbox i where i.status = 'done'\\")).rows)); await db.end(); })"\n`;
     await type(
       first,
-      `until ${look.trim()} | tee /dev/stderr | grep -q applied; do :; done\necho 'the event is done'\n`,
+      `until found=$(${look.trim()}) && [[ $found == *applied* ]]; do :; done\necho "$found"\necho 'the event is done'\n`,
       'the event is done',
     );
     expect(first.shown()).toContain('[{"status":"paid","outcome":"applied"}]');
