@@ -8,7 +8,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const RETRIES = process.env.CI === 'true' ? 1 : 0;
 
 /** Files that take longest, though some are short to read: begun last, one of them would run alone at the end. */
-const LONGEST = ['dev-stack', 'order-schedules-database', 'operations-commands', 'upgrade-versions', 'upgrade-check'];
+const LONGEST = [
+  'signal-workflow-interleavings',
+  'dev-stack',
+  'order-schedules-database',
+  'operations-commands',
+  'upgrade-versions',
+  'upgrade-check',
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -228,7 +228,9 @@ describe('signal_workflow', () => {
   test("goes through the client's data converter", async () => {
     const codec: PayloadCodec = {
       encode: (payloads) =>
-        Promise.resolve(payloads.map(({ data }) => ({ metadata: { encoding: Buffer.from('test/hidden') }, data }))),
+        Promise.resolve(
+          payloads.map(({ data = null }) => ({ metadata: { encoding: Buffer.from('test/hidden') }, data })),
+        ),
       decode: (payloads) => Promise.resolve(payloads),
     };
     const hiding = new Client({ connection, dataConverter: { payloadCodecs: [codec] } });

@@ -43,10 +43,9 @@ const performOperation = createPerformOperation({
 const DUE = {
   oncehook: `select operation_key as key
                from oncehook.operations
-              where status in ('planned', 'unknown')
-                and coalesce(last_sent_at, '-infinity') < now() - interval '2 seconds'
-                 or status = 'sending'
-                and last_sent_at < now() - interval '7 seconds'
+              where status in ('planned', 'sending', 'unknown')
+                and (last_sent_at is null
+                     or last_sent_at < now() - case status when 'sending' then 7 else 2 end * interval '1 second')
               order by random()
               limit 200`,
   plain: `select event_id as key, workflow_id, business_key
@@ -73,7 +72,7 @@ process.on('disconnect', () => process.exit(0));
 
 for (;;) {
   const { rows } = await pool.query(DUE[mode]);
-  if (rows.length === 0) await sleep(50);
+  if (rows.length < LANES) await sleep(100);
   const lane = async () => {
     for (let row = rows.pop(); row !== undefined; row = rows.pop()) {
       await WORK[mode](row).catch(() => undefined);
