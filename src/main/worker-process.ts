@@ -10,6 +10,9 @@ import { startAdminServer } from './admin-server.js';
 import { untilAskedToStop } from './asked-to-stop.js';
 import type { ProcessContext } from './process-context.js';
 
+/** What of the SDK's lines is not a warning is for one who looks closely. */
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'debug', WARN: 'warn', ERROR: 'error' } as const;
+
 /** Runs a worker with its sweeper until it is asked to stop. */
 export async function runWorker({ config, env, log, checkpoints }: ProcessContext): Promise<void> {
   installRuntime(log);
@@ -43,12 +46,16 @@ export async function runWorker({ config, env, log, checkpoints }: ProcessContex
   }
 }
 
-/** The SDK has one runtime per process, which is the process's to set up and no library's. */
+/**
+ * The SDK has one runtime per process, which is the process's to set up and no library's. Of what the SDK says of each
+ * attempt, `debug` shows the begin and the end.
+ */
 function installRuntime(log: Logger): void {
+  const level = log.isLevelEnabled('debug') ? 'DEBUG' : 'WARN';
   Runtime.install({
-    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+    logger: new DefaultLogger(level, ({ level: ofLine, message, meta }) => {
       const { error: _text, ...fields } = meta ?? {};
-      log[level === 'ERROR' ? 'error' : 'warn']({ temporal: fields }, message);
+      log[LEVELS[ofLine]]({ temporal: fields }, message);
     }),
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
   });

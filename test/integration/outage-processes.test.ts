@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { inLanes } from '../support/in-lanes.js';
 import type { PaymentEvent } from '../support/payment-event.js';
+import type { ServiceProcess } from '../support/service-process.js';
 import { stackFor, type Stack } from '../support/stack.js';
 import { until } from '../support/until.js';
 
@@ -24,7 +25,10 @@ describe('workers', () => {
   it('one stopped in the middle of 100 events finishes what it has begun and ends with 0', async (test) => {
     const stack = await stackFor(test);
     await stack.start('receiver');
-    const [leaving] = await Promise.all([stack.start('worker'), stack.start('worker')]);
+    const [leaving] = await Promise.all([
+      stack.start('worker', { env: { LOG_LEVEL: 'debug' } }),
+      stack.start('worker'),
+    ]);
     const sending = inLanes(10, await payments(stack, 100), (event) => stack.sender.deliverUntilAccepted(event));
     await until('20 events are done', async () => (await countDone(stack)) >= 20, 30_000);
     const asked = performance.now();
@@ -34,7 +38,11 @@ describe('workers', () => {
     await sending;
     const { mails } = await stack.untilSound();
     expect(mails).toHaveLength(100);
-    expect(await countOfLostAttempts(stack)).toBe(0);
+    // Temporal's histories cannot tell: this server also hands tasks to polls that the worker is giving up, which
+    // nobody begins (github.com/temporalio/sdk-rust/pull/1122).
+    const begun = attemptsSaid(leaving, 'Activity started');
+    expect(begun.length).toBeGreaterThan(0);
+    expect(attemptsSaid(leaving, 'Activity completed')).toEqual(begun);
   });
 });
 
@@ -121,6 +129,17 @@ async function countDone({ database }: Stack): Promise<number> {
     `select count(*)::integer as count from oncehook.webhook_inbox where status = 'done'`,
   );
   return row!.count;
+}
+
+/** The attempts of which a worker wrote this to its log, in a fixed order. */
+function attemptsSaid({ lines }: ServiceProcess, message: string): string[] {
+  return lines
+    .filter(({ msg }) => msg === message)
+    .map(({ temporal }) => {
+      const { workflowId, activityId, attempt } = temporal as Readonly<Record<string, unknown>>;
+      return JSON.stringify([workflowId, activityId, attempt]);
+    })
+    .toSorted();
 }
 
 /** How many attempts of activities were lost with whoever had them, by Temporal's own histories. */
