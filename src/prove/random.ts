@@ -2,6 +2,8 @@
 export interface Random {
   /** From 0 up to, not including, `below`. */
   readonly int: (below: number) => number;
+  /** From 0 up to, not including, 1. */
+  readonly part: () => number;
   readonly shuffled: <Item>(items: readonly Item[]) => Item[];
 }
 
@@ -16,6 +18,7 @@ export function seededRandom(seed: number): Random {
   const int = (below: number): number => Math.floor(next() * below);
   return {
     int,
+    part: next,
     shuffled: (items) =>
       items
         .map((item) => ({ item, at: next() }))
