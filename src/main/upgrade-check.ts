@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isGrpcServiceError, NamespaceNotFoundError, ServiceError } from '@temporalio/client';
+import { NamespaceNotFoundError } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import pg from 'pg';
 import { requireDatabaseUrl, type Config } from '../config/index.js';
@@ -10,6 +10,13 @@ import { describeSchema, isFit, type SchemaReport } from '../db/schema-report.js
 import { CommandError, DatabaseUnusableError } from '../errors.js';
 import { createTemporalClient, loadTemporalSettings, type TemporalSettings } from '../temporal/connect.js';
 import { workflowCode, type WorkflowCode } from '../temporal/create-worker.js';
+import {
+  causeOfFailure,
+  grpcFailureOf,
+  INVALID_ARGUMENT,
+  PERMISSION_DENIED,
+  UNAUTHENTICATED,
+} from '../temporal/grpc-failure.js';
 import { replayOpenRuns, type ReplayReport } from '../temporal/replay-open-runs.js';
 import { packageVersion } from './package-version.js';
 
@@ -131,23 +138,17 @@ async function lookAtHistories(
   }
 }
 
-/** Of gRPC's codes, those that have a next step of their own (grpc.io, status codes). */
-const INVALID_ARGUMENT = 3;
-const PERMISSION_DENIED = 7;
-const UNAUTHENTICATED = 16;
-
 function temporalProblem(error: unknown, { namespace }: TemporalSettings, query: string | undefined): string {
   if (error instanceof CommandError) throw error;
   if (error instanceof NamespaceNotFoundError) {
     return `Temporal has no namespace ${namespace}: is TEMPORAL_NAMESPACE right?`;
   }
-  const cause = error instanceof ServiceError ? error.cause : error;
-  const code = isGrpcServiceError(cause) ? (cause.code as number) : undefined;
-  const says = firstLine(isGrpcServiceError(cause) ? cause.details : String(cause));
-  if (code === INVALID_ARGUMENT && query !== undefined) {
+  const failure = grpcFailureOf(error);
+  const says = firstLine(failure?.details ?? String(causeOfFailure(error)));
+  if (failure?.code === INVALID_ARGUMENT && query !== undefined) {
     throw new CommandError('usage', `--query: Temporal refuses it (${says})`);
   }
-  if (code === PERMISSION_DENIED || code === UNAUTHENTICATED) {
+  if (failure?.code === PERMISSION_DENIED || failure?.code === UNAUTHENTICATED) {
     return `Temporal does not let us read namespace ${namespace} (${says}): use a key or certificate with read access`;
   }
   return `Temporal does not answer (${says}): is it running, and is TEMPORAL_ADDRESS right?`;

@@ -1,17 +1,18 @@
-import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import type { OperationAnswer, ReconcileAnswer } from '../api/index.js';
-
-/** gRPC's status codes, as far as they are told apart here. Source: grpc.io, "Status codes and their use in gRPC". */
-const INVALID_ARGUMENT = 3;
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-const ALREADY_EXISTS = 6;
-const PERMISSION_DENIED = 7;
-const RESOURCE_EXHAUSTED = 8;
-const UNIMPLEMENTED = 12;
-const UNAVAILABLE = 14;
-const UNAUTHENTICATED = 16;
+import {
+  ALREADY_EXISTS,
+  causeOfFailure,
+  DEADLINE_EXCEEDED,
+  grpcFailureOf,
+  INVALID_ARGUMENT,
+  NOT_FOUND,
+  PERMISSION_DENIED,
+  RESOURCE_EXHAUSTED,
+  UNAUTHENTICATED,
+  UNAVAILABLE,
+  UNIMPLEMENTED,
+} from '../temporal/grpc-failure.js';
 
 /** Where gRPC puts the protobuf that says more than the status code, and the name of the one that is looked for. */
 const DETAILS = 'grpc-status-details-bin';
@@ -19,12 +20,12 @@ const NAMESPACE_NOT_FOUND = 'temporal.api.errordetails.v1.NamespaceNotFoundFailu
 
 /** Whether Temporal says that the namespace has no such workflow, or none that is open. */
 export function isWorkflowNotFound(error: unknown): boolean {
-  return codeOf(error) === NOT_FOUND && !isNamespaceNotFound(error);
+  return grpcFailureOf(error)?.code === NOT_FOUND && !isNamespaceNotFound(error);
 }
 
 /** Whether the workflow ID is taken. */
 export function isAlreadyStarted(error: unknown): boolean {
-  return codeOf(error) === ALREADY_EXISTS;
+  return grpcFailureOf(error)?.code === ALREADY_EXISTS;
 }
 
 /**
@@ -33,7 +34,7 @@ export function isAlreadyStarted(error: unknown): boolean {
  */
 export function answerOfFailure(error: unknown): OperationAnswer {
   if (isNamespaceNotFound(error)) return { kind: 'notSent', code: 'namespace_not_found', configuration: true };
-  switch (codeOf(error)) {
+  switch (grpcFailureOf(error)?.code) {
     case INVALID_ARGUMENT:
       return { kind: 'refused', code: 'invalid_argument' };
     case PERMISSION_DENIED:
@@ -61,14 +62,8 @@ export function lookOfFailure(error: unknown): ReconcileAnswer {
 }
 
 function isNamespaceNotFound(error: unknown): boolean {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  if (cause instanceof NamespaceNotFoundError) return true;
-  if (!isGrpcServiceError(cause)) return false;
+  if (causeOfFailure(error) instanceof NamespaceNotFoundError) return true;
   // A type's name stands in the details as plain ASCII, so nothing has to be decoded to find it.
-  return cause.metadata.get(DETAILS).some((details) => details.includes(NAMESPACE_NOT_FOUND));
-}
-
-function codeOf(error: unknown): number | undefined {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) ? cause.code : undefined;
+  const details = grpcFailureOf(error)?.metadata.get(DETAILS) ?? [];
+  return details.some((detail) => detail.includes(NAMESPACE_NOT_FOUND));
 }

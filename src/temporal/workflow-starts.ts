@@ -1,8 +1,9 @@
-import { isGrpcServiceError, ServiceError, type Client, type WorkflowStartOptions } from '@temporalio/client';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { fairnessKeyForScope, workflowIdForEvent, type ProcessWebhookEventInput } from '../domain/event.js';
 import { workflowIdForOperation } from '../domain/operation.js';
 import { fitsSearchAttribute } from '../domain/search-attributes.js';
 import { sha256Hex } from '../sha256.js';
+import { grpcFailureOf, INVALID_ARGUMENT } from './grpc-failure.js';
 import { WEBHOOK_EVENT_TYPE, WEBHOOK_SCOPE } from './search-attribute-keys.js';
 
 /** Starts and signals of oncehook's workflows, with the one start policy. */
@@ -26,9 +27,6 @@ export interface WorkflowStartOptionsOfOurs {
   /** How long one call may take, in milliseconds. */
   readonly deadlineMs: number;
 }
-
-/** gRPC's INVALID_ARGUMENT: among others, a search attribute that the namespace does not know. */
-const INVALID_ARGUMENT = 3;
 
 /**
  * All starts use ALLOW_DUPLICATE with USE_EXISTING: what makes an event unique is its inbox row, which each run's
@@ -125,7 +123,7 @@ export function isUnanswered(error: unknown): boolean {
   return !isInvalidArgument(error);
 }
 
+/** Among others, because of a search attribute that the namespace does not know. */
 function isInvalidArgument(error: unknown): boolean {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) && (cause.code as number) === INVALID_ARGUMENT;
+  return grpcFailureOf(error)?.code === INVALID_ARGUMENT;
 }
