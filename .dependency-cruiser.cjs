@@ -71,7 +71,15 @@ module.exports = {
     only(
       'operations-own-their-table',
       '^src/operations/',
-      ['^src/operations/', '^src/db/', '^src/domain/', '^src/api/', '^src/errors\\.ts$', '^src/observability/'],
+      [
+        '^src/operations/',
+        '^src/db/',
+        '^src/domain/',
+        '^src/api/',
+        '^src/errors\\.ts$',
+        '^src/sha256\\.ts$',
+        '^src/observability/',
+      ],
       'Plan, begin, record, claim.',
     ),
     only(

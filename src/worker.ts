@@ -9,9 +9,8 @@ import type { Logger } from './observability/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { findOperationsOfEvent } from './operations/find-operations.js';
 import type { Brake } from './operations/brake.js';
-import { planOperations } from './operations/plan-operations.js';
+import { createPlanner } from './operations/plan-operations.js';
 import { createOperationRegistry } from './operations/registry.js';
-import { sha256Hex } from './sha256.js';
 
 export interface WorkerActivitiesOptions {
   readonly pool: Pool;
@@ -38,15 +37,7 @@ export function createWorkerActivities(options: WorkerActivitiesOptions): Activi
     checkpoints,
     log,
     metrics,
-    plan: (tx, event, tenant, operations) =>
-      planOperations(tx, {
-        tenant,
-        event,
-        operations,
-        registry,
-        modeOf: (kind) => brakeOf(kind).mode,
-        sha256Hex,
-      }),
+    plan: createPlanner({ registry, modeOf: (kind) => brakeOf(kind).mode }),
     operationsOf: findOperationsOfEvent,
     performOperation: createPerformOperation({ pool, registry, brakeOf, checkpoints, metrics, log }),
   });

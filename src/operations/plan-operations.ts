@@ -1,8 +1,9 @@
 import type { ClientBase } from 'pg';
-import type { EventKey, Sha256Hex } from '../domain/event.js';
+import type { EventKey } from '../domain/event.js';
 import { idempotencyKey, type OperationStatus } from '../domain/operation.js';
 import type { OperationSummary, PlannedOperation } from '../domain/outcome.js';
 import { HandlerDefectError } from '../errors.js';
+import { sha256Hex } from '../sha256.js';
 import { NEEDS_APPROVAL, type EffectMode } from './brake.js';
 import { parseParams } from './parse-params.js';
 import type { OperationRegistry } from './registry.js';
@@ -16,7 +17,6 @@ export interface PlanInput {
   readonly operations: readonly PlannedOperation[];
   readonly registry: OperationRegistry;
   readonly modeOf: (kind: string) => EffectMode;
-  readonly sha256Hex: Sha256Hex;
 }
 
 export type PlanResult =
@@ -42,6 +42,16 @@ interface WantedRow {
   readonly status: OperationStatus;
 }
 
+/** How a worker with these kinds plans what its handlers decide on. */
+export function createPlanner({ registry, modeOf }: Pick<PlanInput, 'registry' | 'modeOf'>) {
+  return (
+    tx: Queryable,
+    event: EventKey,
+    tenant: string,
+    operations: readonly PlannedOperation[],
+  ): Promise<PlanResult> => planOperations(tx, { tenant, event, operations, registry, modeOf });
+}
+
 /**
  * Writes the effects that a handler decided on, in the transaction that decided. A key that exists already is shared:
  * the same effect called for twice stays one row.
@@ -64,7 +74,7 @@ export async function planOperations(tx: Queryable, input: PlanInput): Promise<P
 async function wantedRow(
   operation: PlannedOperation,
   mode: Exclude<EffectMode, 'off'>,
-  { registry, sha256Hex }: PlanInput,
+  { registry }: PlanInput,
 ): Promise<readonly WantedRow[]> {
   const { kind, key } = operation;
   const definition = registry.get(kind);

@@ -5,7 +5,7 @@ import { inTransaction } from '../db/transaction.js';
 import type { EventKey } from '../domain/event.js';
 import { isSettledForRun } from '../domain/operation.js';
 import { CheckpointError, CommandError } from '../errors.js';
-import { createProcessing, readOperations, type Processing } from '../testing/processing.js';
+import { ageOperation, createProcessing, readOperations, type Processing } from '../testing/processing.js';
 import type { Proof } from '../testing/proof.js';
 import { rememberTables } from '../testing/reset-tables.js';
 import { openScratchDatabase, type ScratchDatabase } from '../testing/scratch-database.js';
@@ -250,13 +250,7 @@ async function performThroughCrash(processing: Processing, pool: Pool, key: stri
     await processing.perform(key);
   } catch (error) {
     if (!(error instanceof CheckpointError)) throw error;
-    await pool.query(
-      `update oncehook.operations
-          set last_sent_at = last_sent_at - $2 * interval '1 millisecond',
-              first_sent_at = first_sent_at - $2 * interval '1 millisecond'
-        where operation_key = $1`,
-      [key, PAST_LEASE_MS],
-    );
+    await ageOperation(pool, key, PAST_LEASE_MS);
     await processing.perform(key);
   }
 }

@@ -18,9 +18,8 @@ import { createLogger } from '../observability/logger.js';
 import { createMetrics } from '../observability/metrics.js';
 import { NO_BRAKE, type Brake } from '../operations/brake.js';
 import { findOperationsOfEvent } from '../operations/find-operations.js';
-import { planOperations } from '../operations/plan-operations.js';
+import { createPlanner } from '../operations/plan-operations.js';
 import { createOperationRegistry } from '../operations/registry.js';
-import { sha256Hex } from '../sha256.js';
 import { newEventOf, type CompleteEvent } from './test-event.js';
 
 export interface ProcessingOptions {
@@ -86,8 +85,7 @@ export function createProcessing(options: ProcessingOptions): Processing {
       ],
     ]),
     wait: WAIT,
-    plan: (tx, event, tenant, operations) =>
-      planOperations(tx, { tenant, event, operations, registry, modeOf: (kind) => brakeOf(kind).mode, sha256Hex }),
+    plan: createPlanner({ registry, modeOf: (kind) => brakeOf(kind).mode }),
     operationsOf: findOperationsOfEvent,
     searchAttributes: () => false,
     checkpoints: inertCheckpoints,
@@ -147,7 +145,8 @@ async function ageWaiting(pool: Pool, ms: number): Promise<void> {
   );
 }
 
-async function ageOperation(pool: Pool, operationKey: string, ms: number): Promise<void> {
+/** Makes an operation's sends as much older as would have passed had anybody waited, in milliseconds. */
+export async function ageOperation(pool: Pool, operationKey: string, ms: number): Promise<void> {
   await pool.query(
     `update oncehook.operations
         set first_sent_at = first_sent_at - $2 * interval '1 millisecond',

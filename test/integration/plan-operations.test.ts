@@ -176,7 +176,7 @@ describe('planning', () => {
     try {
       await client.query('begin');
       const registry = createOperationRegistry(definitions);
-      const input = { tenant: 't1', event: null, operations, registry, modeOf: () => 'auto' as const, sha256Hex };
+      const input = { tenant: 't1', event: null, operations, registry, modeOf: () => 'auto' as const };
       const result = await planOperations(client, input);
       await client.query('commit');
       return result;
@@ -188,7 +188,7 @@ describe('planning', () => {
   test('a plan that waited for another transaction sees what that one wrote', async () => {
     const client = await bench.pool.connect();
     const registry = createOperationRegistry(definitions);
-    const input = { tenant: 't1', event: null, registry, modeOf: () => 'auto' as const, sha256Hex };
+    const input = { tenant: 't1', event: null, registry, modeOf: () => 'auto' as const };
     await client.query('begin');
     await planOperations(client, { ...input, operations: [noteOf('a', { text: 'first' })] });
     const second = bench.plan([noteOf('a', { text: 'second' })], { definitions });

@@ -9,9 +9,8 @@ import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { findOperationsOfEvent } from '../../src/operations/find-operations.js';
 import type { Brake } from '../../src/operations/brake.js';
-import { planOperations } from '../../src/operations/plan-operations.js';
+import { createPlanner } from '../../src/operations/plan-operations.js';
 import { createOperationRegistry } from '../../src/operations/registry.js';
-import { sha256Hex } from '../../src/sha256.js';
 import { z } from 'zod';
 import { openDatabase, type TestDatabase } from './database.js';
 import { ORDERS } from './order-options.js';
@@ -107,8 +106,7 @@ export async function openApplyBench(options: ApplyBenchOptions = {}): Promise<A
       ],
     ]),
     wait: { firstWaitMs: 1_000, maxWaitMs: 1_000, horizonMs },
-    plan: (tx, event, tenant, operations) =>
-      planOperations(tx, { tenant, event, operations, registry, modeOf, sha256Hex }),
+    plan: createPlanner({ registry, modeOf }),
     operationsOf: findOperationsOfEvent,
     searchAttributes: () => false,
     checkpoints: options.checkpoints ?? inertCheckpoints,

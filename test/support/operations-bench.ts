@@ -17,6 +17,7 @@ import { createMetrics } from '../../src/observability/metrics.js';
 import { planOperations, type PlanInput, type PlanResult } from '../../src/operations/plan-operations.js';
 import { NO_BRAKE, type Brake, type EffectMode } from '../../src/operations/brake.js';
 import { createOperationRegistry } from '../../src/operations/registry.js';
+import { ageOperation } from '../../src/testing/processing.js';
 import { openDatabase } from './database.js';
 
 export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -84,7 +85,6 @@ export async function openOperationsBench(): Promise<OperationsBench> {
           operations,
           registry: createOperationRegistry(definitions),
           modeOf: () => mode,
-          sha256Hex,
         }),
       ),
     performer: (options) => performer(pool, options),
@@ -98,15 +98,7 @@ export async function openOperationsBench(): Promise<OperationsBench> {
       if (rows[0] === undefined) throw new Error(`there is no operation ${key}`);
       return rows[0];
     },
-    age: async (key, ms) => {
-      await pool.query(
-        `update oncehook.operations
-            set first_sent_at = first_sent_at - $2 * interval '1 millisecond',
-                last_sent_at = last_sent_at - $2 * interval '1 millisecond'
-          where operation_key = $1`,
-        [key, ms],
-      );
-    },
+    age: (key, ms) => ageOperation(pool, key, ms),
     close: async () => {
       await pool.end();
       await database.drop();
