@@ -1,20 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  NativeConnection,
-  Runtime,
-  Worker,
-  type WorkflowBundle,
-} from '@temporalio/worker';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { signalWorkflow, startWorkflow } from '../../src/index.js';
 import { signalWorkflowOperation } from '../../src/providers/signal-workflow.js';
 import { startWorkflowOperation } from '../../src/providers/start-workflow.js';
 import { openOperationsBench } from '../support/operations-bench.js';
+import { startTemporalWorker, type RunningWorker } from '../support/running-worker.js';
 import { attemptUntilSettled, deathAt } from '../support/settle-attempts.js';
 import * as waiting from '../support/waiting-workflows.js';
 
@@ -22,23 +16,15 @@ const queue = `waiting-${randomBytes(6).toString('hex')}`;
 const shipped: string[] = [];
 const canceled: string[] = [];
 
-let native: NativeConnection;
-let connection: Connection;
 let client: Client;
 let bundle: WorkflowBundle;
-let worker: Worker;
-let running: Promise<void>;
+let worker: RunningWorker;
 let started: WorkflowHandle[] = [];
 
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  native = await NativeConnection.connect({ address: inject('temporalAddress') });
-  connection = await Connection.connect({ address: inject('temporalAddress') });
-  client = new Client({ connection });
   const workflowsPath = fileURLToPath(new URL('../support/waiting-workflows.ts', import.meta.url));
   bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
-  worker = await Worker.create({
-    connection: native,
+  worker = await startTemporalWorker({
     taskQueue: queue,
     workflowBundle: bundle,
     stickyQueueScheduleToStartTimeout: '1 second',
@@ -47,15 +33,10 @@ beforeAll(async () => {
       cancelOrder: (order: string) => void canceled.push(order),
     },
   });
-  running = worker.run();
+  client = worker.client;
 });
 
-afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
-});
+afterAll(() => worker.stop());
 
 // Whatever happened to a workflow, its history replays.
 afterEach(async () => {

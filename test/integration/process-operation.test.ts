@@ -1,33 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { workflowIdForOperation } from '../../src/domain/operation.js';
 import type { PerformOperationResult } from '../../src/domain/outcome.js';
 import { sha256Hex } from '../../src/sha256.js';
 import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/workflow-starts.js';
+import { startTemporalWorker, type RunningWorker } from '../support/running-worker.js';
 import { bundledWorkflows } from '../support/workflow-bundle.js';
 
 const taskQueue = `process-operation-${randomBytes(6).toString('hex')}`;
 
-let native: NativeConnection;
-let connection: Connection;
 let client: Client;
 let starts: WorkflowStarts;
-let worker: Worker;
-let running: Promise<void>;
+let worker: RunningWorker;
 /** What each attempt does before it answers, and what it answers; in their order. */
 let attempts: readonly (() => Promise<PerformOperationResult>)[];
 let made: number;
 
 beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  native = await NativeConnection.connect({ address: inject('temporalAddress') });
-  connection = await Connection.connect({ address: inject('temporalAddress') });
-  client = new Client({ connection });
-  starts = createWorkflowStarts({ client, taskQueue, deadlineMs: 10_000 });
-  worker = await Worker.create({
-    connection: native,
+  worker = await startTemporalWorker({
     taskQueue,
     workflowBundle: await bundledWorkflows(),
     activities: {
@@ -39,14 +30,10 @@ beforeAll(async () => {
       },
     },
   });
-  running = worker.run();
+  client = worker.client;
+  starts = createWorkflowStarts({ client, taskQueue, deadlineMs: 10_000 });
 });
-afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
-});
+afterAll(() => worker.stop());
 beforeEach(() => {
   made = 0;
 });

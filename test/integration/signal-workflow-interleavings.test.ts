@@ -2,8 +2,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { Client } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { signalWorkflow } from '../../src/index.js';
 import { signalWorkflowOperation } from '../../src/providers/signal-workflow.js';
@@ -11,6 +11,7 @@ import { compiled } from '../support/dist.js';
 import { inLanes } from '../support/in-lanes.js';
 import { openOperationsBench, type OperationsBench } from '../support/operations-bench.js';
 import { chooseSeed, seededRandom, type Random } from '../support/random.js';
+import { startTemporalWorker, type RunningWorker } from '../support/running-worker.js';
 import type { InterleavingInput, Tally } from '../support/webhook-workflows.js';
 
 // Each key is one interleaving: when its event comes, when its workflow begins, when it begins to wait for it, which
@@ -34,25 +35,17 @@ const seed = chooseSeed();
 const queue = `interleavings-${randomBytes(6).toString('hex')}`;
 
 let bench: OperationsBench;
-let connection: Connection;
 let client: Client;
-let native: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
+let worker: RunningWorker;
 
 beforeAll(async () => {
   compiled('src/providers/signal-workflow.js');
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
   bench = await openOperationsBench();
   await bench.pool.query(
     'create table plain_events (event_id text primary key, workflow_id text, business_key text, handled boolean default false)',
   );
-  connection = await Connection.connect({ address: inject('temporalAddress') });
-  client = new Client({ connection });
-  native = await NativeConnection.connect({ address: inject('temporalAddress') });
   const workflowsPath = fileURLToPath(new URL('../support/webhook-workflows.ts', import.meta.url));
-  worker = await Worker.create({
-    connection: native,
+  worker = await startTemporalWorker({
     taskQueue: queue,
     // No time limit for a task: a machine that is busy with other tests may take long for what is short.
     debugMode: true,
@@ -61,14 +54,11 @@ beforeAll(async () => {
     maxConcurrentWorkflowTaskPolls: 2,
     workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }),
   });
-  running = worker.run();
+  client = worker.client;
 });
 
 afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
+  await worker.stop();
   await bench.close();
 });
 

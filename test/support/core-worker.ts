@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { inject } from 'vitest';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { z } from 'zod';
 import type { ApplySource } from '../../activities/apply-event.js';
 import { inertCheckpoints } from '../../src/checkpoints.js';
@@ -20,6 +18,7 @@ import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/wo
 import { createWorkerActivities } from '../../src/worker.js';
 import type { TestDatabase } from './database.js';
 import { ORDERS } from './order-options.js';
+import { startTemporalWorker } from './running-worker.js';
 import { storeVerified } from './store-verified.js';
 import { bundledWorkflows } from './workflow-bundle.js';
 
@@ -43,9 +42,6 @@ export interface CoreWorkerOptions {
   readonly admit?: ApplySource['admit'];
   readonly fetch?: (scope: string, reference: FetchReference) => Promise<FetchedObject>;
 }
-
-// Tests make activities fail on purpose; a process may have one runtime, so it is said before the first connection.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 /** Shorter than a user's, so that a whole wait fits into a test; Temporal's own floor is one second. */
 const SHORT_WAITS: WaitPolicy = { firstWaitMs: 1_000, maxWaitMs: 2_000, horizonMs: 3_000 };
@@ -76,18 +72,14 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
     log,
     metrics: createMetrics(),
   });
-  const native = await NativeConnection.connect({ address: inject('temporalAddress') });
-  const connection = await Connection.connect({ address: inject('temporalAddress') });
-  const client = new Client({ connection });
-  const worker = await Worker.create({
-    connection: native,
+  const worker = await startTemporalWorker({
     taskQueue,
     activities,
     workflowBundle: await bundledWorkflows(),
     // Tests ask runs right after their workers changed; the default would make each such question cost 10 s.
     stickyQueueScheduleToStartTimeout: '1 second',
   });
-  const running = worker.run();
+  const { client } = worker;
   return {
     client,
     taskQueue,
@@ -95,10 +87,7 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
     starts: createWorkflowStarts({ client, taskQueue, deadlineMs: 10_000 }),
     handle: (eventId) => client.workflow.getHandle(workflowIdForEvent({ scope: SCOPE, eventId }, sha256Hex)),
     stop: async () => {
-      worker.shutdown();
-      await running;
-      await native.close();
-      await connection.close();
+      await worker.stop();
       await pool.end();
     },
   };
