@@ -42,13 +42,14 @@ if (LOCALSTRIPE === undefined) it.skip('localstripe cannot be asked: ONCEHOOK_TE
 
 describe.for(PEERS)('a refund at %s', ([, openPeer]) => {
   describe.concurrent('is made once when the worker', () => {
-    it.for(OPERATION_POINTS)('is killed at %s', (name, test) => killedAt(test, name, openPeer));
-    it.for(OPERATION_POINTS)('fails once at %s', (name, test) => failsAt(test, name, openPeer));
-    it.for(OPERATION_POINTS)('hangs for ever at %s', (name, test) => hangsAt(test, name, openPeer));
+    // First, since these wait longest.
     it.for(['operation.intent-stored', 'operation.answered'] as const)(
       'is halted at %s and goes on when others have done its work',
       (name, test) => haltedAt(test, name, openPeer),
     );
+    it.for(OPERATION_POINTS)('is killed at %s', (name, test) => killedAt(test, name, openPeer));
+    it.for(OPERATION_POINTS)('fails once at %s', (name, test) => failsAt(test, name, openPeer));
+    it.for(OPERATION_POINTS)('hangs for ever at %s', (name, test) => hangsAt(test, name, openPeer));
     it('loses the answer', (test) => losesTheAnswer(test, openPeer));
   });
 });
