@@ -6,6 +6,7 @@ import { BUILT_IN_HANDLER_SETS, parseConfig, type Config, type ConfigDocument } 
 import { ConfigError } from '../errors.js';
 import { createLogger, withoutErrorTexts } from '../observability/logger.js';
 import { createMetrics } from '../observability/metrics.js';
+import { summarizeConfig } from '../config/summarize-config.js';
 import type { ServiceContext } from '../service/receiver-service.js';
 import { createTemporalClient, loadTemporalSettings, type TemporalSettings } from '../temporal/connect.js';
 
@@ -35,6 +36,7 @@ export interface WebhookOptions {
 /** What both halves are built on. */
 export interface WebhookContext extends ServiceContext {
   readonly temporal: TemporalSettings;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Closes the client, if it is ours. */
   readonly close: () => Promise<void>;
 }
@@ -48,10 +50,11 @@ export function openContext(options: WebhookOptions, role: 'receiver' | 'worker'
   const config = parseConfig(options.config, { env, role, handlerSets: ownNames(options) });
   const log = loggerOf(options, config);
   for (const warning of config.warnings) log.warn(warning);
+  log.info({ config: summarizeConfig(config) }, 'configuration');
   const temporal = loadTemporalSettings(env);
   const { client, close } = clientOf(options, temporal);
   const metrics = createMetrics();
-  return { config, client, close, log, metrics, temporal, checkpoints: inertCheckpoints };
+  return { config, env, client, close, log, metrics, temporal, checkpoints: inertCheckpoints };
 }
 
 /** @throws ConfigError for a name that is taken: whoever reads the configuration would think of the built-in set. */

@@ -2,6 +2,7 @@ import type { Router } from 'express';
 import type { Registry } from 'prom-client';
 import type { Readiness } from '../http/readiness.js';
 import { createReceiverService } from '../service/receiver-service.js';
+import { startSecretReload } from '../service/secret-reload.js';
 import { stopAll } from '../service/stoppable.js';
 import { openContext, type WebhookOptions } from './webhook-options.js';
 
@@ -29,13 +30,15 @@ export interface WebhookReceiver {
 
 /**
  * Verifies deliveries, commits them to the inbox before answering, and starts their workflows. Connects when the first
- * request comes: it can be built while neither PostgreSQL nor Temporal is there.
+ * request comes: it can be built while neither PostgreSQL nor Temporal is there. Secrets in files are read again when
+ * they change.
  * @throws ConfigError with every problem at once.
  */
 export function createWebhookReceiver(options: WebhookOptions): WebhookReceiver {
   const context = openContext(options, 'receiver');
   const service = createReceiverService(context);
   const { log, close } = context;
+  const secrets = startSecretReload({ ...context, onHangup: false });
   return {
     router: service.router,
     fetch: service.fetch,
@@ -43,10 +46,7 @@ export function createWebhookReceiver(options: WebhookOptions): WebhookReceiver 
     metrics: service.registry,
     stop: () =>
       stopAll(
-        [
-          { name: 'temporal client', stop: close },
-          { name: 'receiver', stop: () => service.stop() },
-        ],
+        [{ name: 'temporal client', stop: close }, secrets, { name: 'receiver', stop: () => service.stop() }],
         log,
       ),
   };

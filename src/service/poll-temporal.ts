@@ -16,7 +16,7 @@ export interface PollOptions {
 /**
  * Polls until it is told to end. Temporal that is down at start is waited for: the sweeper has nothing to start it
  * with either.
- * @throws what ended the worker, when that was not the signal.
+ * @throws what ended the worker, when that was not the signal, and what no waiting would mend.
  */
 export async function pollTemporal({ create, log, signal, onReady }: PollOptions): Promise<void> {
   const worker = await connected(create, log, signal);
@@ -31,6 +31,8 @@ export async function pollTemporal({ create, log, signal, onReady }: PollOptions
       });
     });
     await Promise.race([running, asked]);
+    // Temporal's runtime listens for signals by itself, whatever an application does with them.
+    if (!signal.aborted) log.warn("worker ended unasked: Temporal's runtime takes SIGINT, SIGTERM and SIGQUIT");
     worker.shutdown();
     await running;
   } finally {
@@ -47,10 +49,22 @@ async function connected(
     try {
       return await create();
     } catch (error) {
-      if (!said)
-        log.warn({ err: error }, 'waiting: Temporal does not answer; is it running, and is TEMPORAL_ADDRESS right?');
+      if (!isConnectionTrouble(error)) throw error;
+      if (!said) log.warn({ err: error }, `waiting: ${whatToLookAt(error)}`);
       await sleep(CONNECT_PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
   }
   return undefined;
+}
+
+/** By its name, so that code which only receives need not load the SDK's native part. */
+function isConnectionTrouble(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'TransportError';
+}
+
+/** The SDK tells a missing namespace by the text only. */
+function whatToLookAt({ message }: Error): string {
+  return /^Namespace \S+ was not found/.test(message)
+    ? 'Temporal has no such namespace; is TEMPORAL_NAMESPACE right?'
+    : 'Temporal does not answer; is it running, and is TEMPORAL_ADDRESS right?';
 }

@@ -47,7 +47,7 @@ export async function createTemporalWorker(options: CreateWorkerOptions): Promis
     maxConcurrentActivityTaskExecutions: maxActivities,
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
     shutdownGraceTime: SHUTDOWN_GRACE,
-    ...workflowCode(),
+    ...(needsOwnBundle(options.extra) ? { workflowsPath: workflowsPath(packageRoot()) } : workflowCode()),
   }).catch(async (error: unknown) => {
     await close();
     throw error;
@@ -73,8 +73,28 @@ export function workflowCode(root = packageRoot()): WorkflowCode {
   if (existsSync(`${codePath}.sdk`) && readFileSync(`${codePath}.sdk`, 'utf8') === sdkVersion()) {
     return { workflowBundle: { codePath } };
   }
+  return { workflowsPath: workflowsPath(root) };
+}
+
+function workflowsPath(root: string): string {
   const compiled = join(root, 'dist', 'workflows', 'index.js');
-  return { workflowsPath: existsSync(compiled) ? compiled : join(root, 'workflows', 'index.ts') };
+  return existsSync(compiled) ? compiled : join(root, 'workflows', 'index.ts');
+}
+
+/** What goes into the workflows' sandbox has to be bundled with them; the SDK leaves it out of a bundle that is made. */
+function needsOwnBundle({
+  dataConverter,
+  interceptors,
+  bundlerOptions,
+  plugins,
+}: Partial<WorkerOptions> = {}): boolean {
+  return (
+    dataConverter?.payloadConverterPath !== undefined ||
+    dataConverter?.failureConverterPath !== undefined ||
+    (interceptors?.workflowModules ?? []).length > 0 ||
+    bundlerOptions !== undefined ||
+    (plugins ?? []).length > 0
+  );
 }
 
 function sdkVersion(): string {

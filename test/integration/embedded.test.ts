@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -26,6 +28,7 @@ import { openDatabase, type TestDatabase } from '../support/database.js';
 import { deliver, send } from '../support/http-client.js';
 import { token } from '../support/payment-event.js';
 import { stripeEvent } from '../support/stripe-event.js';
+import { openTempDir, removeDir } from '../support/temp-dir.js';
 import { until } from '../support/until.js';
 
 const SECRET = 'whsec_of_the_shop_0123456789';
@@ -86,7 +89,7 @@ async function serve(receiver: WebhookReceiver): Promise<number> {
 }
 
 /** Delivers an event that pays a sale, and waits until the sale is paid. */
-async function sell({ database, name }: Shop, port: number): Promise<void> {
+async function sell({ database, name }: Shop, port: number): Promise<string> {
   const event = stripeEvent();
   await database.pool.query('insert into sales (id) values ($1)', [event.id]);
   const answer = await deliver(port, SECRET, event.body, { path: '/hooks/webhooks/stripe' });
@@ -95,6 +98,7 @@ async function sell({ database, name }: Shop, port: number): Promise<void> {
     const [sale] = await database.rows('select status, paid_by from sales where id = $1', [event.id]);
     return sale?.status === 'paid' && sale.paid_by === name;
   });
+  return event.id;
 }
 
 let one: Shop;
@@ -135,6 +139,54 @@ describe('receiver and worker in an application', () => {
     expect(late.status).toBe(503);
     const own = { path: '/echo', body: '{"a":1}', headers: { 'Content-Type': 'application/json' } };
     expect(await send(port.port, own)).toMatchObject({ status: 200, body: '{"a":1}' });
+  });
+
+  test("an application's interceptors run inside the workflows", async () => {
+    const workflowModules = [fileURLToPath(new URL('../support/memo-interceptor.ts', import.meta.url))];
+    const options = { ...one.options, taskQueue: `embedded-${token()}` };
+    const worker = createWebhookWorker({ ...options, workerOptions: { interceptors: { workflowModules } } });
+    const receiver = createWebhookReceiver(options);
+    const running = worker.run();
+    const connection = await Connection.connect({ address: inject('temporalAddress') });
+    try {
+      const eventId = await sell(one, await serve(receiver));
+      const handle = new Client({ connection }).workflow.getHandle(`webhook:stripe:default:test:${eventId}`);
+      expect((await handle.describe()).memo).toEqual({ traced: true });
+    } finally {
+      await Promise.all([receiver.stop(), worker.stop(), connection.close()]);
+    }
+    await running;
+  });
+
+  test('what a worker of ours decides itself is refused', () => {
+    // As without types.
+    const workerOptions = { tuner: {}, maxConcurrentActivityTaskExecutions: 500 } as object;
+    expect(() => createWebhookWorker({ ...one.options, workerOptions })).toThrow(
+      /workerOptions.tuner: is oncehook's own[^]*workerOptions.maxConcurrentActivityTaskExecutions: is oncehook's own/,
+    );
+  });
+
+  test('a secret in a file is read again when it changes', async () => {
+    const folder = openTempDir();
+    const file = join(folder, 'secret');
+    writeFileSync(file, SECRET);
+    const receiver = createWebhookReceiver({
+      ...one.options,
+      config: { version: 1, sources: { stripe: { kind: 'stripe', secrets: [`\${file:${file}}`], handlers: 'shop' } } },
+    });
+    try {
+      const port = await serve(receiver);
+      const send = async (secret: string): Promise<number> =>
+        (await deliver(port, secret, stripeEvent().body, { path: '/hooks/webhooks/stripe' })).status;
+      const next = 'whsec_the_next_one_0123456789';
+      expect([await send(SECRET), await send(next)]).toEqual([200, 401]);
+      writeFileSync(file, next);
+      await until('the new secret is in force', async () => (await send(next)) === 200, 20_000);
+      expect(await send(SECRET)).toBe(401);
+    } finally {
+      await receiver.stop();
+      removeDir(folder);
+    }
   });
 
   test("its workflows and activities run in an application's own Temporal worker, beside that one's", async () => {

@@ -4,13 +4,15 @@ import { readSecrets, readTextFile, type SecretReference } from '../config/index
 import { ConfigError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { Stoppable } from '../service/stoppable.js';
+import type { Stoppable } from './stoppable.js';
 
 export interface SecretReloadOptions {
   readonly config: Pick<Config, 'sources'>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'secretReloads'>;
+  /** Whether SIGHUP is ours: only a process of oncehook's own may say so. */
+  readonly onHangup: boolean;
   /** How often files are looked at, in milliseconds. */
   readonly intervalMs?: number;
 }
@@ -18,7 +20,7 @@ export interface SecretReloadOptions {
 const INTERVAL_MS = 2_000;
 
 /**
- * Reads the secrets again on SIGHUP, and those in files when a file changes. Looked at by name and not by a watch on
+ * Reads the secrets in files again when a file changes, and all of them on SIGHUP. Looked at by name and not by a watch on
  * the file, since mounted secrets are replaced by moving a link. What a start would refuse is refused here too, and what
  * was in force stays. Secrets in the environment cannot change while a process runs.
  */
@@ -27,6 +29,7 @@ export function startSecretReload({
   env,
   log,
   metrics,
+  onHangup,
   intervalMs = INTERVAL_MS,
 }: SecretReloadOptions): Stoppable {
   const sources = [...config.sources.values()];
@@ -37,7 +40,7 @@ export function startSecretReload({
   const onSignal = (): void => {
     for (const source of sources) reload(source, 'signal');
   };
-  process.on('SIGHUP', onSignal);
+  if (onHangup) process.on('SIGHUP', onSignal);
   const watched = sources.flatMap((source) =>
     source.secretReferences.flatMap((reference) =>
       watchReference(reference, intervalMs, () => {
