@@ -1,5 +1,5 @@
 import { cpSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openDatabase, type TestDatabase } from '../support/database.js';
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 test('it builds against the packed package, and its own tests pass', { timeout: INSTALL_LIMIT_MS }, async () => {
   const { output } = await runIn(app, 'npm', ['test'], env);
-  expect(stripVTControlCharacters(output)).toMatch(/Tests\s+6 passed \(6\)/);
+  expect(stripVTControlCharacters(output)).toMatch(/Tests\s+8 passed \(8\)/);
 });
 
 test('its handlers are proven', { timeout: INSTALL_LIMIT_MS }, async () => {
@@ -49,6 +49,50 @@ test('its webhook code is under thirty lines, and one copy of each shared packag
     expect(new Set(versionsOf(name, JSON.parse(stdout) as Tree)), name).toHaveLength(1);
   }
 });
+
+test('whatever its public types are made of comes with it', () => {
+  const root = join(app, 'node_modules/oncehook');
+  const { exports, dependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  ) as Manifest;
+  const entries = Object.values(exports).flatMap((entry) =>
+    typeof entry === 'string' ? [] : [join(root, entry.types)],
+  );
+  const given = { ...dependencies, ...peerDependencies };
+  const packages = packagesOfTypes(entries);
+  expect(packages).toContain('pg');
+  const isTyped = (name: string): boolean =>
+    readFileSync(join(app, 'node_modules', name, 'package.json'), 'utf8').includes('.d.ts"');
+  expect(packages.filter((name) => !((isTyped(name) ? name : `@types/${name}`) in given))).toEqual([]);
+});
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+/** The packages that these declarations, and those that they import, import. */
+function packagesOfTypes(files: readonly string[]): string[] {
+  const packages = new Set<string>();
+  const seen = new Set<string>();
+  const waiting = [...files];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import) ?\(?'([^']+)'/g)) {
+      if (from.startsWith('.')) waiting.push(resolve(dirname(file), from.replace(/\.js$/, '.d.ts')));
+      else if (!from.startsWith('node:'))
+        packages.add(
+          from
+            .split('/')
+            .slice(0, from.startsWith('@') ? 2 : 1)
+            .join('/'),
+        );
+    }
+  }
+  return [...packages];
+}
 
 interface Tree {
   readonly dependencies?: Readonly<Record<string, Tree & { readonly version?: string }>>;

@@ -5,5 +5,6 @@ create table if not exists shop.orders (
   id          text primary key,
   total_minor integer not null check (total_minor > 0),
   currency    text    not null check (currency ~ '^[a-z]{3}$'),
-  status      text    not null default 'open' check (status in ('open', 'paid', 'shipped', 'expired'))
+  status      text    not null default 'open' check (status in ('open', 'paid', 'shipped', 'expired')),
+  payment_id  text    unique
 );

@@ -4,7 +4,8 @@ import { orders } from './schema.js';
 
 export interface ShopActivities {
   shipOrder(orderId: string): Promise<void>;
-  expireOrder(orderId: string): Promise<void>;
+  /** @returns false when it was paid in time. */
+  expireOrder(orderId: string): Promise<boolean>;
 }
 
 export function shopActivities(db: NodePgDatabase): ShopActivities {
@@ -16,6 +17,10 @@ export function shopActivities(db: NodePgDatabase): ShopActivities {
   };
   return {
     shipOrder: (orderId) => move(orderId, 'paid', 'shipped'),
-    expireOrder: (orderId) => move(orderId, 'open', 'expired'),
+    expireOrder: async (orderId) => {
+      await move(orderId, 'open', 'expired');
+      const [order] = await db.select().from(orders).where(eq(orders.id, orderId));
+      return order?.status === 'expired';
+    },
   };
 }

@@ -9,4 +9,6 @@ export const orders = pgSchema('shop').table('orders', {
   status: text('status', { enum: ['open', 'paid', 'shipped', 'expired'] })
     .notNull()
     .default('open'),
+  /** The PaymentIntent that paid it. */
+  paymentId: text('payment_id').unique(),
 });

@@ -7,10 +7,7 @@ const { expireOrder, shipOrder } = proxyActivities<ShopActivities>({ startToClos
 /** Ships an order once it is paid, whichever comes first, the payment or this workflow. */
 export async function fulfilOrder(orderId: string): Promise<'shipped' | 'expired'> {
   const paid = await awaitWebhook('paid', '7 days');
-  if (paid === undefined) {
-    await expireOrder(orderId);
-    return 'expired';
-  }
+  if (paid === undefined && (await expireOrder(orderId))) return 'expired';
   await shipOrder(orderId);
   return 'shipped';
 }

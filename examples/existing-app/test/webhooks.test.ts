@@ -21,9 +21,9 @@ beforeEach(async () => {
 
 afterAll(() => bench.close());
 
-const paid = (amount = 4200, currency = 'usd') =>
+const paid = (amount = 4200, currency = 'usd', id = 'pi_1') =>
   stripeEvent('payment_intent.succeeded', {
-    id: 'pi_1',
+    id,
     amount_received: amount,
     currency,
     metadata: { order_id: 'o_1' },
@@ -46,6 +46,17 @@ test('what does not fit waits for a person', async () => {
   expect(await bench.deliver(paid(4199))).toBeQuarantined('wrong_amount');
   expect(await bench.deliver(paid(4200, 'vnd'))).toBeQuarantined('wrong_amount');
   expect(await status()).toBe('open');
+});
+
+test('the same payment in another event is a duplicate, a second one waits for a person', async () => {
+  expect(await bench.deliver(paid())).toBeApplied();
+  expect(await bench.deliver(paid())).toBeDuplicate();
+  expect(await bench.deliver(paid(4200, 'usd', 'pi_2'))).toBeQuarantined('order_not_open');
+});
+
+test('nobody pays an order that has expired without being noticed', async () => {
+  await bench.db.query(`update shop.orders set status = 'expired'`);
+  expect(await bench.deliver(paid())).toBeQuarantined('order_not_open');
 });
 
 test('a payment that comes before its order waits for it', async () => {
