@@ -5,6 +5,7 @@ import type {
   PerformOperationResult,
   QuarantineEventInput,
 } from '../src/domain/outcome.js';
+import { lacksPrivilege } from '../src/db/error-kinds.js';
 import type { ProcessOperationInput } from '../src/domain/operation.js';
 import { recordDefect } from '../src/inbox/finish-event.js';
 import type { Logger } from '../src/observability/logger.js';
@@ -28,6 +29,9 @@ export interface Activities {
   discardEvent(input: DiscardEventInput): Promise<DiscardResult>;
   performOperation(input: ProcessOperationInput): Promise<PerformOperationResult>;
 }
+
+const LACKS_PRIVILEGE =
+  'activity failed: the database refused the role of DATABASE_URL; grant it what docs/upgrading.md names (when a DBA applies the SQL)';
 
 export function createActivities(deps: ActivityDeps): Activities {
   const trouble = createTroubleWatch(deps.log, deps.metrics);
@@ -72,7 +76,8 @@ async function translated<Result>(
     else {
       trouble.failed();
       deps.metrics.infrastructureErrors.inc({ where: activity });
-      deps.log.warn(fields, 'activity failed by its infrastructure; it will be tried again');
+      if (lacksPrivilege(error)) deps.log.error(fields, `${LACKS_PRIVILEGE}; it will be tried again`);
+      else deps.log.warn(fields, 'activity failed by its infrastructure; it will be tried again');
     }
     throw failure;
   }

@@ -6,6 +6,8 @@ import { CheckpointError, DatabaseUnusableError, DeadlineError, HandlerDefectErr
  */
 export type ErrorKind = 'infrastructure' | 'defect';
 
+const INSUFFICIENT_PRIVILEGE = '42501';
+
 /**
  * SQLSTATE classes and codes that say nothing about the input (PostgreSQL manual, appendix A): lost connections (08),
  * rollback of a sound transaction (40), resources (53), operator intervention (57P), system errors (58), a read-only
@@ -13,8 +15,12 @@ export type ErrorKind = 'infrastructure' | 'defect';
  */
 const INFRASTRUCTURE_SQLSTATES = [/^08/, /^40/, /^53/, /^57P/, /^58/, /^25006$/, /^25P03$/, /^55P03$/];
 
-/** A statement cancelled by `statement_timeout`; infrastructure only where the statement is our own. */
-const QUERY_CANCELED = '57014';
+/**
+ * Infrastructure only where the statement is our own: cancelled by `statement_timeout`, and refused for lack of a
+ * privilege. The latter is the same for every event until somebody grants it; of a handler's statement nobody knows
+ * whether it ever may succeed.
+ */
+const OWN_INFRASTRUCTURE_SQLSTATES = new Set(['57014', INSUFFICIENT_PRIVILEGE]);
 
 /** What node and pg report for a connection that failed or went away, by `code`. */
 const CONNECTION_CODES = new Set([
@@ -55,6 +61,11 @@ export function sqlstateOf(error: unknown): string | undefined {
   return 'severity' in error && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined;
 }
 
+/** Whether a statement was refused because its role lacks a privilege, which only an operator can mend. */
+export function lacksPrivilege(error: unknown): boolean {
+  return sqlstateOf(error) === INSUFFICIENT_PRIVILEGE;
+}
+
 /** Whether an error came from connecting or from a connection that was lost; nothing is known of its last statement. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -65,7 +76,7 @@ export function isConnectionError(error: unknown): boolean {
 
 /**
  * The one table that tells the two kinds apart.
- * @param whose `own` for our statements; `handler` for code inside a handler, where a cancelled statement is its fault.
+ * @param whose `own` for our statements; `handler` for code inside a handler, where a statement cancelled or refused is its fault.
  */
 export function errorKind(error: unknown, whose: 'own' | 'handler' = 'own'): ErrorKind {
   if (error instanceof HandlerDefectError) return 'defect';
@@ -75,7 +86,7 @@ export function errorKind(error: unknown, whose: 'own' | 'handler' = 'own'): Err
   if (isConnectionError(error)) return 'infrastructure';
   const sqlstate = sqlstateOf(error);
   if (sqlstate === undefined) return 'defect';
-  if (sqlstate === QUERY_CANCELED) return whose === 'own' ? 'infrastructure' : 'defect';
+  if (OWN_INFRASTRUCTURE_SQLSTATES.has(sqlstate)) return whose === 'own' ? 'infrastructure' : 'defect';
   return INFRASTRUCTURE_SQLSTATES.some((pattern) => pattern.test(sqlstate)) ? 'infrastructure' : 'defect';
 }
 

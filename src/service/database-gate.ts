@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { checkDatabase } from '../db/check-database.js';
+import { checkPrivileges } from '../db/check-privileges.js';
+import { lacksPrivilege } from '../db/error-kinds.js';
 import { schemaState } from '../db/migrate.js';
 import { DatabaseUnusableError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 
 const PAUSE_MS = 1_000;
+
+const REFUSED =
+  'waiting: the role of DATABASE_URL may not read schema oncehook; grant it what docs/upgrading.md names (when a DBA applies the SQL)';
 
 /**
  * Waits until the database answers and its schema is at least this version's; says once what it waits for.
@@ -21,13 +26,17 @@ export async function untilDatabaseReady(pool: Pool, log: Logger, signal: AbortS
     try {
       const warnings = await checkDatabase(pool);
       if ((await schemaState(pool)) === 'ok') {
-        for (const warning of warnings) log.warn(warning);
+        for (const warning of [...warnings, ...(await checkPrivileges(pool))]) log.warn(warning);
         return;
       }
       say('waiting: the schema is behind this version; run `oncehook migrate`');
     } catch (error) {
       if (error instanceof DatabaseUnusableError) throw error;
-      say('waiting: PostgreSQL does not answer; is it running, and is DATABASE_URL right?');
+      say(
+        lacksPrivilege(error)
+          ? REFUSED
+          : 'waiting: PostgreSQL does not answer; is it running, and is DATABASE_URL right?',
+      );
     }
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }

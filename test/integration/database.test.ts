@@ -4,7 +4,6 @@ import { checkDatabase } from '../../src/db/check-database.js';
 import { migrate, neededMigrations, schemaState } from '../../src/db/migrate.js';
 import { printMigrations } from '../../src/db/print-migrations.js';
 import { createPool } from '../../src/db/pool.js';
-import { describeSchema } from '../../src/db/schema-report.js';
 import { inTransaction } from '../../src/db/transaction.js';
 import { DatabaseUnusableError } from '../../src/errors.js';
 import { createLogger } from '../../src/observability/logger.js';
@@ -78,30 +77,6 @@ describe('migrations', () => {
     expect(await printMigrations(client)).toBe('');
     await client.query(`delete from oncehook.schema_migrations where name > '0003'`);
     expect((await printMigrations(client)).match(/^begin;$/gm)).toHaveLength((await neededMigrations()).length - 2);
-    await client.end();
-  });
-
-  it('applied by somebody else, serve a role that may create nothing', async () => {
-    const url = await emptyDatabase();
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query(await printMigrations(null));
-    const role = `serving_${token()}`;
-    await client.query(`create role ${role};
-      grant usage on schema oncehook to ${role};
-      grant select, insert, update, delete on all tables in schema oncehook to ${role};
-      set role ${role}`);
-    expect(await schemaState(client)).toBe('ok');
-    expect(await describeSchema(client, '0.0.0')).toMatchObject({ state: 'current', pending: [] });
-    await client.query(
-      `insert into oncehook.orders (tenant_id, id, total_minor, currency) values ('t', 'o', 1, 'usd')`,
-    );
-    await client.query(`select oncehook.request_cancel('t', 'o')`);
-    // Its number comes from a sequence, which the table has along.
-    await client.query(
-      `insert into oncehook.operator_actions (action, request_key, result) values ('replay', 'k', 'replayed')`,
-    );
-    await client.query(`reset role; drop owned by ${role}; drop role ${role}`);
     await client.end();
   });
 

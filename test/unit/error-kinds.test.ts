@@ -25,9 +25,12 @@ describe('the table of error kinds', () => {
     expect(errorKind(databaseError(code))).toBe('defect');
   });
 
-  it('takes a cancelled statement for a defect only inside a handler', () => {
-    expect(errorKind(databaseError('57014'))).toBe('infrastructure');
-    expect(errorKind(databaseError('57014'), 'handler')).toBe('defect');
+  it.each([
+    ['cancelled', '57014'],
+    ['refused for lack of a privilege', '42501'],
+  ])('takes a statement that is %s for a defect only inside a handler', (_what, code) => {
+    expect(errorKind(databaseError(code))).toBe('infrastructure');
+    expect(errorKind(databaseError(code), 'handler')).toBe('defect');
   });
 
   it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND'])(
