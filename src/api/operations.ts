@@ -97,7 +97,8 @@ export type ReconcileAnswer =
  * What an operation does when an attempt's answer was lost:
  * - `reconcile` looks at the other side (needs `reconcile`), before every send; what is not there is sent again under
  *   the same key for as long as `keyTtlMs` protects that, else parked.
- * - `resend` sends the same bytes under the same key again (at least once; after several lost answers it parks).
+ * - `resend` sends the same bytes under the same key again. With `keyTtlMs`: for as long as that protects it, else it is
+ *   parked (once, or parked). Without: at least once. After several lost answers it is parked either way.
  * - `hold` parks it for an operator (at most once).
  */
 export type UnknownPolicy = 'reconcile' | 'resend' | 'hold';
@@ -125,7 +126,11 @@ export interface OperationDefinition<Params> {
   readonly classify: (error: unknown) => OperationAnswer;
   /** Asks the other side whether an earlier attempt took effect. One that throws counts as `unknown`. */
   readonly reconcile?: (look: OperationLook<Params>) => Promise<ReconcileAnswer>;
-  /** How long the other side honours an idempotency key, in milliseconds; leave out where it has none. */
+  /**
+   * How long the other side honours an idempotency key, in milliseconds; leave out where it has none. After five sixths
+   * of it, counted from the first attempt, nothing is sent again that may have had its effect, and a refusal does not
+   * speak for attempts whose answer was lost.
+   */
   readonly keyTtlMs?: number;
   readonly onUnknown: UnknownPolicy | ((params: Params) => UnknownPolicy);
   /**

@@ -2,6 +2,7 @@ import type { OperationRow } from './read-operation.js';
 import {
   MAX_LOST_ANSWERS,
   OUTCOME_UNKNOWN,
+  isKeyTrusted,
   lostNow,
   mayHaveHappened,
   stillUnknown,
@@ -36,9 +37,6 @@ const PAUSED_LOOK_MS = 300_000;
 /** Between two looks for an effect that may still show, in milliseconds. */
 const NEXT_LOOK_MS = 300_000;
 
-/** A key is trusted for this share of the time that the other side promises: 20 of 24 hours. */
-const KEY_TRUST_SHARE = 5 / 6;
-
 /** How long a request without a key may still take effect after it was sent, in milliseconds. */
 const LATE_EFFECT_MS = 3_600_000;
 
@@ -56,20 +54,29 @@ export function nextStep(row: OperationRow, { rules, enabled, heldBack, leaseMs 
     case 'hold':
       return row.status === 'planned' ? { kind: 'send' } : move(parkAsUnknown(row));
     case 'resend':
-      return row.lostAnswers + lostNow(row) < MAX_LOST_ANSWERS ? { kind: 'send' } : move(parkAsUnknown(row));
+      return mayResend(row, rules) ? { kind: 'send' } : move(parkAsUnknown(row));
     case 'reconcile':
       return { kind: 'look' };
   }
 }
 
 /**
+ * A kind without a key takes copies for granted. With one, a send that the other side cannot recognize any more would be
+ * a second effect. What cannot have happened is sent for the first time, however old it is. Pure.
+ */
+function mayResend(row: OperationRow, rules: OperationRules): boolean {
+  if (row.lostAnswers + lostNow(row) >= MAX_LOST_ANSWERS) return false;
+  if (!mayHaveHappened(row) || rules.keyTtlMs === 0) return true;
+  return isKeyTrusted(rules, row.sinceFirstSentMs ?? 0);
+}
+
+/**
  * What to do when the other side was asked and has nothing. An attempt of ours may still be on its way there: the same
  * key makes a further send harmless while it is honoured; after that only time shows, and at last an operator. Pure.
  */
-export function stepAfterAbsence(row: OperationRow, { keyTtlMs }: OperationRules): DecidedStep {
-  if (!mayHaveHappened(row)) return { kind: 'send' };
-  if ((row.sinceFirstSentMs ?? 0) < keyTtlMs * KEY_TRUST_SHARE) return { kind: 'send' };
-  if ((row.sinceLastSentMs ?? 0) < Math.max(keyTtlMs, LATE_EFFECT_MS)) {
+export function stepAfterAbsence(row: OperationRow, rules: OperationRules): DecidedStep {
+  if (!mayHaveHappened(row) || isKeyTrusted(rules, row.sinceFirstSentMs ?? 0)) return { kind: 'send' };
+  if ((row.sinceLastSentMs ?? 0) < Math.max(rules.keyTtlMs, LATE_EFFECT_MS)) {
     return move(stillUnknown('effect_absent', NEXT_LOOK_MS, lostNow(row)));
   }
   return move(parkAsUnknown(row));

@@ -34,6 +34,9 @@ export interface AttemptFacts {
   readonly spread: number;
 }
 
+/** A key is trusted for this share of the time that the other side promises: 20 of 24 hours. */
+const KEY_TRUST_SHARE = 5 / 6;
+
 /** `resend` stops for an operator after this many lost answers: more would be a flood of copies, not a delivery. */
 export const MAX_LOST_ANSWERS = 8;
 
@@ -91,11 +94,19 @@ export function lostNow(row: OperationRow): 0 | 1 {
 }
 
 /**
- * Under one key a refusal speaks for every attempt. Without one it speaks for this attempt only, and an earlier one
- * whose answer was lost may have had its effect.
+ * Whether the other side still knows the key of attempts whose first went out this long ago. Counted from the first of
+ * them all, effective or not: nobody knows which of them made it remember the key. Pure.
+ */
+export function isKeyTrusted({ keyTtlMs }: Pick<OperationRules, 'keyTtlMs'>, sinceFirstSentMs: number): boolean {
+  return sinceFirstSentMs < keyTtlMs * KEY_TRUST_SHARE;
+}
+
+/**
+ * Under one key that the other side still knows a refusal speaks for every attempt. Else it speaks for this attempt
+ * only, and an earlier one whose answer was lost may have had its effect.
  */
 function afterRefusal(code: string, facts: AttemptFacts, rules: OperationRules): Verdict {
-  const speaksForAll = facts.lostAnswers === 0 || rules.keyTtlMs > 0;
+  const speaksForAll = facts.lostAnswers === 0 || isKeyTrusted(rules, facts.sinceFirstSentMs);
   return speaksForAll ? stopped('refused', code) : stopped('parked', OUTCOME_UNKNOWN);
 }
 

@@ -546,6 +546,33 @@ describe('two attempts at once', () => {
   });
 });
 
+describe('a kind that is sent again under a key', () => {
+  const KEY_TTL = { keyTtlMs: 24 * HOUR_MS, giveUpAfterMs: 72 * HOUR_MS };
+
+  test('is parked when its answer was lost and the other side came back after it forgot the key', async () => {
+    const { calls, perform } = otherSide(UNKNOWN, NOT_SENT, NOT_SENT, CONFIRMED);
+    const attempt = await planned(kind(perform, 'resend', KEY_TTL));
+    expect(await attempt()).toMatchObject({ kind: 'again', status: 'unknown' });
+    for (const hours of [10, 9]) {
+      await bench.age(KEY, hours * HOUR_MS);
+      expect(await attempt()).toMatchObject({ kind: 'again', status: 'unknown' });
+    }
+    await bench.age(KEY, 11 * HOUR_MS);
+    expect(await attempt()).toEqual({ kind: 'settled', status: 'parked' });
+    expect(await bench.read(KEY)).toMatchObject({ last_error: 'outcome_unknown', attempts: 3, lost_answers: 1 });
+    expect(calls).toHaveLength(3);
+  });
+
+  test('is sent when the other side was never reached, for as long as it is tried', async () => {
+    const { calls, perform } = otherSide(NOT_SENT, CONFIRMED);
+    const attempt = await planned(kind(perform, 'resend', KEY_TTL));
+    expect(await attempt()).toMatchObject({ kind: 'again', status: 'planned' });
+    await bench.age(KEY, 30 * HOUR_MS);
+    expect(await attempt()).toEqual({ kind: 'settled', status: 'confirmed' });
+    expect(calls).toHaveLength(2);
+  });
+});
+
 describe('a kind that can look', () => {
   /** The other side's memory. */
   function looking(...answers: (ReconcileAnswer | Error)[]) {

@@ -66,6 +66,24 @@ describe('the next step', () => {
     expect(nextStep({ ...DEAD, lostAnswers: MAX_LOST_ANSWERS - 1 }, factsFor('resend'))).toMatchObject(PARK);
   });
 
+  test('resend trusts a key for 20 of 24 hours after the first send, and then parks what may have happened', () => {
+    const keyed = factsFor('resend', { rules: { policy: 'resend', keyTtlMs: 24 * HOUR_MS, giveUpAfterMs: Infinity } });
+    const [fresh, stale] = [sentAgo(20 * HOUR_MS - 1), sentAgo(20 * HOUR_MS)];
+    for (const row of [DEAD, UNKNOWN, { ...PLANNED, lostAnswers: 1 }]) {
+      expect(nextStep({ ...row, ...fresh }, keyed)).toEqual(SEND);
+      expect(nextStep({ ...row, ...stale }, keyed)).toMatchObject(PARK);
+      // It was sent a moment ago, which makes the key no younger.
+      expect(nextStep({ ...row, ...stale, sinceLastSentMs: LEASE_MS }, keyed)).toMatchObject(PARK);
+    }
+    expect(nextStep({ ...DEAD, ...stale }, keyed)).toMatchObject({ verdict: { lostAnswers: 1 } });
+    expect(nextStep({ ...UNKNOWN, ...stale }, factsFor('resend'))).toEqual(SEND);
+  });
+
+  test('resend sends what cannot have happened at any age', () => {
+    const keyed = factsFor('resend', { rules: { policy: 'resend', keyTtlMs: 24 * HOUR_MS, giveUpAfterMs: Infinity } });
+    expect(nextStep({ ...PLANNED, ...sentAgo(48 * HOUR_MS) }, keyed)).toEqual(SEND);
+  });
+
   test('reconcile looks before every send, also the first', () => {
     for (const row of [PLANNED, DEAD, UNKNOWN]) expect(nextStep(row, factsFor('reconcile'))).toEqual({ kind: 'look' });
   });

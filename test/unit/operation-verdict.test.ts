@@ -42,6 +42,19 @@ describe('the verdict of an answer', () => {
     expect(verdictOf(refused, AFTER_A_LOST_ANSWER, RECONCILE)).toMatchObject({ status: 'refused', code: 'smtp_550' });
   });
 
+  test.each(['resend', 'reconcile'] as const)(
+    'a refusal under a key that may be forgotten says nothing of an earlier lost answer (%s)',
+    (policy) => {
+      const keyed: OperationRules = { policy, keyTtlMs: DAY_MS, giveUpAfterMs: 3 * DAY_MS };
+      const [fresh, stale] = [(20 * DAY_MS) / 24 - 1, (20 * DAY_MS) / 24];
+      const refusedAfter = (sinceFirstSentMs: number, facts = AFTER_A_LOST_ANSWER) =>
+        verdictOf(refused, { ...facts, sinceFirstSentMs }, keyed);
+      expect(refusedAfter(fresh)).toMatchObject({ status: 'refused', code: 'smtp_550' });
+      expect(refusedAfter(stale)).toMatchObject({ status: 'parked', code: 'outcome_unknown' });
+      expect(refusedAfter(stale, FIRST)).toMatchObject({ status: 'refused', code: 'smtp_550' });
+    },
+  );
+
   test('what was not sent is planned again, later each time', () => {
     expect(verdictOf(notSent, FIRST, HOLD)).toMatchObject({ status: 'planned', code: 'smtp_451', delayMs: 2_000 });
     expect(verdictOf(notSent, { ...FIRST, attempt: 2 }, HOLD)).toMatchObject({ status: 'planned', delayMs: 4_000 });
