@@ -91,7 +91,7 @@ module.exports = {
     {
       name: 'effects-are-users',
       severity: 'error',
-      from: { path: '^src/providers/(email|smtp|http)' },
+      from: { path: '^src/providers/(email|mail|smtp|http)' },
       to: { path: '^src/', pathNot: ['^src/providers/', '^src/api/', '^src/errors\\.ts$'] },
     },
     {

@@ -31,3 +31,27 @@ export {
 } from './embed/webhook-worker.js';
 export type { WebhookOptions } from './embed/webhook-options.js';
 export { ConfigError, DatabaseUnusableError, OncehookError } from './errors.js';
+export {
+  emailOperation,
+  type EmailKind,
+  type EmailOptions,
+  type EmailParams,
+  type EmailTemplates,
+} from './providers/email.js';
+export type { OrderPaid } from './providers/email-templates/order-paid.js';
+export type { RefundMail } from './providers/email-templates/refund.js';
+export { escapeHtml, type MailContent } from './providers/email-templates/template.js';
+export {
+  httpOperation,
+  type HttpOperationOptions,
+  type HttpParams,
+  type HttpTarget,
+} from './providers/http-operation.js';
+export { mailOperation, type EmailPolicy, type MailOperationOptions } from './providers/mail-operation.js';
+export {
+  createSmtpTransport,
+  type Mail,
+  type MailResult,
+  type MailTransport,
+  type SmtpPhase,
+} from './providers/smtp-transport.js';

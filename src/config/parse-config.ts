@@ -27,6 +27,8 @@ export interface ParseOptions {
   readonly role?: Role;
   /** Names of handler sets registered in code, besides the built-in ones. */
   readonly handlerSets?: ReadonlySet<string>;
+  /** Kinds of effects registered in code; a built-in kind among them is replaced, and needs nothing of ours. */
+  readonly operations?: ReadonlySet<string>;
 }
 
 /**
@@ -62,7 +64,8 @@ export function readConfig(
   options: ParseOptions,
   notBuilt: readonly NotBuiltYet[] = NOT_BUILT_YET,
 ): Config {
-  const { env = process.env, readFile = readTextFile, role = 'tool', handlerSets = new Set<string>() } = options;
+  const { env = process.env, readFile = readTextFile, role = 'tool' } = options;
+  const { handlerSets = new Set<string>(), operations = new Set<string>() } = options;
   const { origin, literals, listVariable } = input;
   const places = { env, readFile };
 
@@ -84,7 +87,7 @@ export function readConfig(
     values,
     blocks,
     environmentFindings,
-    withoutKnown(checkRole(role, draft, environment), environmentFindings.problems),
+    withoutKnown(checkRole(role, draft, environment, operations), environmentFindings.problems),
   ]);
   const all = [...input.problems, ...problems];
   if (shape.complete === undefined || all.length > 0) throw new ConfigError(formatProblems(all, origin));

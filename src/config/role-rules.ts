@@ -5,8 +5,16 @@ import type { Role } from './environment.js';
 import { inDocument, inEnvironment, type Findings, type Problem } from './problem.js';
 import { handlersOf } from './source-defaults.js';
 
-/** What a role must have before it starts. A tool asks for what it needs itself. */
-export function checkRole(role: Role, draft: Draft, environment: EnvironmentConfig): Findings {
+/**
+ * What a role must have before it starts. A tool asks for what it needs itself.
+ * @param operations kinds of effects registered in code.
+ */
+export function checkRole(
+  role: Role,
+  draft: Draft,
+  environment: EnvironmentConfig,
+  operations: ReadonlySet<string>,
+): Findings {
   switch (role) {
     case 'tool':
       return { problems: [], warnings: [] };
@@ -14,7 +22,10 @@ export function checkRole(role: Role, draft: Draft, environment: EnvironmentConf
       return { problems: [...listenerProblems(environment), ...portProblems(environment)], warnings: [] };
     case 'worker':
       return {
-        problems: [...listenerProblems(environment), ...mailProblems(draft, environment)],
+        problems: [
+          ...listenerProblems(environment),
+          ...(operations.has('email') ? [] : mailProblems(draft, environment)),
+        ],
         warnings: apiKeyWarnings(draft),
       };
   }

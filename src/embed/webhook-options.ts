@@ -21,7 +21,7 @@ export interface WebhookOptions {
   readonly databaseUrl?: string;
   /** One's own handler sets, by the names that sources give in `handlers`. */
   readonly handlerSets?: Readonly<Record<string, HandlerSet>>;
-  /** One's own kinds of effects. */
+  /** One's own kinds of effects. One with the name of a built-in kind takes its place. */
   readonly operations?: readonly AnyOperationDefinition[];
   /** Where oncehook's workflows run; receiver, worker and commands must agree. `oncehook` by default. */
   readonly taskQueue?: string;
@@ -47,7 +47,12 @@ const OF_OUR_PROCESSES = ['HOST', 'PORT', 'ADMIN_HOST', 'ADMIN_PORT', 'ADMIN_TOK
 /** @throws ConfigError with every problem of the configuration and the environment at once. */
 export function openContext(options: WebhookOptions, role: 'receiver' | 'worker'): WebhookContext {
   const env = environmentOf(options);
-  const config = parseConfig(options.config, { env, role, handlerSets: ownNames(options) });
+  const config = parseConfig(options.config, {
+    env,
+    role,
+    handlerSets: ownNames(options),
+    operations: new Set(options.operations?.map(({ kind }) => kind)),
+  });
   const log = loggerOf(options, config);
   for (const warning of config.warnings) log.warn(warning);
   log.info({ config: summarizeConfig(config) }, 'configuration');

@@ -1,27 +1,10 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  defineOperation,
-  formatMinor,
-  type AnyOperationDefinition,
-  type OperationAnswer,
-  type OperationContext,
-  type PreparedMessage,
-} from '../api/index.js';
-import { isPlainAddress, parseMailbox, type Mailbox } from './email-address.js';
-import { buildMessage } from './email-message.js';
+import { formatMinor, type AnyOperationDefinition } from '../api/index.js';
 import { orderPaid, type OrderPaid } from './email-templates/order-paid.js';
 import { refundFailed, refundSucceeded, type RefundMail } from './email-templates/refund.js';
-import { visible, type MailContent } from './email-templates/template.js';
-import { answerTo } from './smtp-answer.js';
+import type { MailContent } from './email-templates/template.js';
+import { mailOperation, type EmailPolicy } from './mail-operation.js';
 import type { MailTransport } from './smtp-transport.js';
-
-/**
- * Plain SMTP can neither be asked for a message nor told that it is the same one, so when an answer is lost a kind of
- * mail is either sent again (`resend`: at least once, under one Message-ID) or kept for an operator (`hold`: at most
- * once). `off`: not sent at all.
- */
-export type EmailPolicy = 'resend' | 'hold' | 'off';
 
 /** The kinds of mail that configuration knows, by their names there. */
 export type EmailKind = 'orderPaid' | 'refundSucceeded' | 'refundFailed';
@@ -38,14 +21,18 @@ export interface EmailTemplates {
 }
 
 export interface EmailOptions {
+  /** Lower snake case. `email` by default, which takes the place of the built-in kind. */
+  readonly kind?: string;
+  /** `createSmtpTransport(url)`, or one of your own. */
   readonly transport: MailTransport;
   /** `shop@example.com` or `The Shop <shop@example.com>`. */
   readonly from: string;
-  readonly policies: Readonly<Record<EmailKind, EmailPolicy>>;
+  /** By kind of mail; `resend` for those that are not named. */
+  readonly policies?: Partial<Readonly<Record<EmailKind, EmailPolicy>>>;
   /** One's own templates in the place of the built-in ones. */
   readonly templates?: Partial<EmailTemplates>;
-  /** How long attempts are repeated, in milliseconds since the first. */
-  readonly giveUpAfterMs: number;
+  /** How long attempts are repeated, in milliseconds since the first; 3 days by default. */
+  readonly giveUpAfterMs?: number;
 }
 
 const facts = {
@@ -63,7 +50,7 @@ const emailParams = z.discriminatedUnion('template', [
   z.object({ template: z.literal('refund_failed'), refundId, ...facts }),
 ]);
 
-/** What a handler gives for an operation of kind `email`. */
+/** What a handler gives for an operation of kind `email`, or of one's own made with `emailOperation`. */
 export type EmailParams = z.infer<typeof emailParams>;
 
 const KINDS: Readonly<Record<EmailParams['template'], EmailKind>> = {
@@ -74,72 +61,35 @@ const KINDS: Readonly<Record<EmailParams['template'], EmailKind>> = {
 
 const BUILT_IN: EmailTemplates = { orderPaid, refundSucceeded, refundFailed };
 
-/** There can be no such mail, however often it is tried. */
-class MailRefusedError extends Error {
-  constructor(readonly code: string) {
-    super(`The mail cannot be made: ${code}`);
-    this.name = 'MailRefusedError';
-  }
-}
-
 /**
- * Mail over SMTP, made with nothing but the public API. The message is built once and stored, and every attempt sends
- * those bytes under one Message-ID.
- * @throws TypeError when `from` is not one plain address, with or without a name.
+ * The mails that come with oncehook (an order was paid, a refund succeeded or failed), with a transport, a sender and
+ * templates of one's own; for mails about anything else there is `mailOperation`.
+ * @throws TypeError when `from` is not one plain address, with or without a name, or the kind's name is malformed.
  */
 export function emailOperation(options: EmailOptions): AnyOperationDefinition {
-  const { transport, policies, giveUpAfterMs } = options;
-  const from = parseMailbox(options.from);
+  const { kind = 'email', transport, from, policies = {}, giveUpAfterMs } = options;
   const templates = { ...BUILT_IN, ...options.templates };
-  const policyOf = (params: EmailParams): EmailPolicy => policies[KINDS[params.template]];
-  return defineOperation<EmailParams>({
-    kind: 'email',
+  return mailOperation<EmailParams>({
+    kind,
     params: emailParams,
-    enabled: (params) => policyOf(params) !== 'off',
-    prepare: (context) => prepare(context, from, templates),
-    perform: async ({ message, params, signal }) => {
-      if (message === null) return { kind: 'park', code: 'message_missing' };
-      return answerTo(await transport.send({ from: from.address, to: params.to, bytes: message.bytes, signal }));
-    },
-    classify,
-    onUnknown: (params) => (policyOf(params) === 'resend' ? 'resend' : 'hold'),
-    giveUpAfterMs,
+    transport,
+    from,
+    to: ({ to }) => to,
+    content: (params) => render(params, templates),
+    policy: ({ template }) => policies[KINDS[template]] ?? 'resend',
+    ...(giveUpAfterMs === undefined ? {} : { giveUpAfterMs }),
   });
-}
-
-async function prepare(
-  context: OperationContext<EmailParams>,
-  from: Mailbox,
-  templates: EmailTemplates,
-): Promise<PreparedMessage> {
-  const { operationKey, params, createdAt } = context;
-  if (!isPlainAddress(params.to)) throw new MailRefusedError('invalid_recipient');
-  const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
-  const messageId = `${createHash('sha256').update(operationKey).digest('hex').slice(0, 40)}@${domain}`;
-  const content = render(params, templates);
-  const bytes = await buildMessage({ from, to: params.to, content, date: createdAt, messageId });
-  return { bytes, messageId: `<${messageId}>` };
 }
 
 function render(params: EmailParams, templates: EmailTemplates): MailContent {
   const { orderId } = params;
   const amount = formatMinor(BigInt(params.amountMinor), params.currency);
-  const content = ((): MailContent => {
-    switch (params.template) {
-      case 'order_paid':
-        return templates.orderPaid({ orderId, amount });
-      case 'refund_succeeded':
-        return templates.refundSucceeded({ orderId, amount, refundId: params.refundId });
-      case 'refund_failed':
-        return templates.refundFailed({ orderId, amount, refundId: params.refundId });
-    }
-  })();
-  // Whoever wrote the template: a subject is one line, and one of our own headers at that.
-  return { ...content, subject: visible(content.subject) };
-}
-
-/** The transport answers instead of throwing, so what arrives here is a refusal of our own or a fault of this code. */
-function classify(error: unknown): OperationAnswer {
-  if (error instanceof MailRefusedError) return { kind: 'refused', code: error.code };
-  return { kind: 'unknown', code: 'unexpected_error' };
+  switch (params.template) {
+    case 'order_paid':
+      return templates.orderPaid({ orderId, amount });
+    case 'refund_succeeded':
+      return templates.refundSucceeded({ orderId, amount, refundId: params.refundId });
+    case 'refund_failed':
+      return templates.refundFailed({ orderId, amount, refundId: params.refundId });
+  }
 }

@@ -12,11 +12,18 @@ import { stripeCancelOperation } from '../providers/stripe-cancel.js';
 import { stripeRefundOperation } from '../providers/stripe-refund.js';
 import { stripeAccesses } from './worker-sources.js';
 
-/** As for mails: a receiver that is down over a weekend still gets what it missed. */
-const HTTP_GIVE_UP_MS = 3 * 24 * 3_600_000;
+/** All kinds of a worker: an application's own, and the built-in ones whose names they leave free. */
+export function operationKinds(
+  config: Config,
+  client: Client,
+  own: readonly AnyOperationDefinition[],
+): readonly AnyOperationDefinition[] {
+  const taken = new Set(own.map(({ kind }) => kind));
+  return [...builtInOperations(config, client).filter(({ kind }) => !taken.has(kind)), ...own];
+}
 
 /** The kinds of effects that come with oncehook, as the configuration sets them up. */
-export function builtInOperations(config: Config, client: Client): readonly AnyOperationDefinition[] {
+function builtInOperations(config: Config, client: Client): readonly AnyOperationDefinition[] {
   const connect = createStripeAccess({
     sources: stripeAccesses(config),
     apiBase: config.environment.stripeApiBase,
@@ -25,16 +32,16 @@ export function builtInOperations(config: Config, client: Client): readonly AnyO
     stripeRefundOperation(connect),
     stripeCancelOperation(connect),
     ...mailKinds(config),
-    httpOperation({ targets: httpTargets(config), giveUpAfterMs: HTTP_GIVE_UP_MS }),
+    httpOperation({ targets: httpTargets(config) }),
     startWorkflowOperation({ client }),
     signalWorkflowOperation({ client }),
   ];
 }
 
 /** Under the names that the built-in handler sets use. */
-function httpTargets({ calendar }: Config): ReadonlyMap<string, HttpTarget> {
+function httpTargets({ calendar }: Config): Readonly<Record<string, HttpTarget>> {
   const url = calendar?.url ?? null;
-  return new Map(url === null ? [] : [['calendar', { url: () => url.reveal() }]]);
+  return url === null ? {} : { calendar: { url: () => url.reveal() } };
 }
 
 function mailKinds(config: Config): readonly AnyOperationDefinition[] {

@@ -12,7 +12,7 @@ import { createWorkflowStarts, isUnanswered } from '../temporal/workflow-starts.
 import { createWorkerActivities } from '../worker.js';
 import { untilDatabaseReady } from './database-gate.js';
 import { effectBrakes } from './effect-brakes.js';
-import { builtInOperations } from './operation-kinds.js';
+import { operationKinds } from './operation-kinds.js';
 import type { ServiceContext } from './receiver-service.js';
 import { stopAll, type Stoppable } from './stoppable.js';
 import { builtInHandlerSets, workerSources } from './worker-sources.js';
@@ -20,6 +20,7 @@ import { builtInHandlerSets, workerSources } from './worker-sources.js';
 export interface WorkerServiceOptions extends ServiceContext {
   /** An application's own, besides the built-in ones. */
   readonly handlerSets: ReadonlyMap<string, HandlerSet>;
+  /** An application's own; one of them may have the name of a built-in kind and takes its place. */
   readonly operations: readonly AnyOperationDefinition[];
 }
 
@@ -49,11 +50,11 @@ const START_DEADLINE_MS = 2_000;
 
 /**
  * All that a worker does besides polling: the activities, and the sweeper that finds what was left behind.
- * @throws ConfigError for a handler set or a kind of operation that does not exist.
+ * @throws ConfigError for a handler set or a kind of operation that does not exist, or a kind that is given twice.
  */
 export function createWorkerService(options: WorkerServiceOptions): WorkerService {
   const { config, client, log, metrics, checkpoints } = options;
-  const operations = [...builtInOperations(config, client), ...options.operations];
+  const operations = operationKinds(config, client, options.operations);
   const handlerSets = new Map([...builtInHandlerSets(config), ...options.handlerSets]);
   const sources = workerSources(config, handlerSets);
   const brakeOf = effectBrakes(

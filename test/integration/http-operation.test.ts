@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CheckpointName } from '../../src/checkpoints.js';
 import { operationKey, type AnyOperationDefinition } from '../../src/index.js';
-import { httpOperation } from '../../src/providers/http-operation.js';
+import { httpOperation, type HttpOperationOptions } from '../../src/providers/http-operation.js';
 import { startCalendar, type CalendarBehaviour, type CalendarStandIn } from '../support/calendar-stand-in.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
 import { attemptUntilSettled, deathAt, type Attempt } from '../support/settle-attempts.js';
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(() => calendar.close());
 
 function http(url = calendar.url): AnyOperationDefinition {
-  return httpOperation({ targets: new Map([['calendar', { url: () => url }]]), giveUpAfterMs: 72 * HOUR_MS });
+  return httpOperation({ targets: { calendar: { url: () => url } } });
 }
 
 async function planned(
@@ -138,7 +138,7 @@ describe('a request', () => {
 
   test('whose target this worker does not have waits for one that has it', async () => {
     const log: string[] = [];
-    const without = httpOperation({ targets: new Map(), giveUpAfterMs: 72 * HOUR_MS });
+    const without = httpOperation({ targets: {} });
     const attempt = await planned(without, { log });
     expect(await attempt()).toMatchObject({ kind: 'again', status: 'planned' });
     expect(JSON.parse(log[0] ?? '')).toMatchObject({ level: 'error', code: 'unknown_target' });
@@ -308,6 +308,75 @@ describe('a strange answer', () => {
     const attempt = await planned(http('http://calendar.invalid/'));
     expect(await attempt()).toMatchObject({ kind: 'again', status: 'planned' });
     expect(await bench.read(KEY)).toMatchObject({ last_error: 'http_dns' });
+  });
+});
+
+describe('a kind of one’s own', () => {
+  const own = (changes: Partial<HttpOperationOptions> = {}): AnyOperationDefinition =>
+    httpOperation({
+      kind: 'crm',
+      targets: { people: { url: () => calendar.url, headers: () => ({ Authorization: `Bearer ${TOKEN}` }) } },
+      ...changes,
+    });
+  const plannedOwn = async (definition: AnyOperationDefinition): Promise<Attempt> => {
+    const definitions = [definition];
+    await bench.plan([{ kind: 'crm', key: KEY, params: { target: 'people', body: BODY } }], { definitions });
+    const perform = bench.performer({ definitions });
+    return () => perform({ operationKey: KEY });
+  };
+
+  test('has its name, its targets and their headers, which lie in no row', async () => {
+    expect(await untilSettled(await plannedOwn(own()))).toBe('confirmed');
+    const row = await bench.read(KEY);
+    expect(calendar.calls).toMatchObject([{ authorization: `Bearer ${TOKEN}`, key: row.idempotency_key }]);
+    expect(JSON.stringify(row)).not.toContain(TOKEN);
+  });
+
+  test.each([
+    ['a refusal after a lost answer', {}, 'parked', 'outcome_unknown'],
+    ['the same where keys are honoured', { keyTtlMs: 24 * HOUR_MS }, 'refused', 'http_409'],
+  ])('%s', async (_what, changes, status, code) => {
+    calendar.script('cut', '409');
+    expect(await untilSettled(await plannedOwn(own(changes)))).toBe(status);
+    expect(await bench.read(KEY)).toMatchObject({ last_error: code });
+  });
+
+  test('is not sent again when its target has had time to forget the key', async () => {
+    calendar.script('execute-then-cut');
+    const attempt = await plannedOwn(own({ keyTtlMs: 24 * HOUR_MS }));
+    expect(await attempt()).toMatchObject({ status: 'unknown' });
+    await bench.age(KEY, 20 * HOUR_MS);
+    expect(await attempt()).toEqual({ kind: 'settled', status: 'parked' });
+    expect(calendar.calls).toHaveLength(1);
+  });
+
+  test('whose headers cannot be made at the moment waits, and says so', async () => {
+    let token: string | undefined = TOKEN;
+    const headers = (): Record<string, string> => {
+      if (token === undefined) throw new Error('the vault is closed');
+      return { authorization: token };
+    };
+    const definition = own({ targets: { people: { url: () => calendar.url, headers } } });
+    token = undefined;
+    const attempt = await plannedOwn(definition);
+    expect(await attempt()).toMatchObject({ kind: 'again', status: 'planned' });
+    expect(await bench.read(KEY)).toMatchObject({ last_error: 'unknown_target' });
+    token = TOKEN;
+    expect(await attempt()).toEqual({ kind: 'settled', status: 'confirmed' });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['that end one and begin another', { 'x-shop': 'a\r\nx-other: b' }],
+    ['with a name that is none', { 'x shop': 'a' }],
+    ['that oncehook sets', { 'Idempotency-Key': 'mine' }],
+    ['that say where a request ends', { 'Transfer-Encoding': 'chunked' }],
+  ])('refuses headers %s', (_what, headers) => {
+    const define = (): unknown => own({ targets: { people: { url: () => calendar.url, headers: () => headers } } });
+    expect(define).toThrow(/headers of target "people"/);
+  });
+
+  test.each(['People', 'a b', '', '1st'])('refuses the target name %j', (name) => {
+    expect(() => own({ targets: { [name]: { url: () => calendar.url } } })).toThrow(/target's name/);
   });
 });
 

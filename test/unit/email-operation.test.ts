@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import type { OperationContext } from '../../src/index.js';
-import { emailOperation, type EmailParams, type EmailPolicy, type EmailTemplates } from '../../src/providers/email.js';
+import { emailOperation, type EmailParams, type EmailTemplates } from '../../src/providers/email.js';
+import { mailOperation, type EmailPolicy, type MailOperationOptions } from '../../src/providers/mail-operation.js';
 import type { Mail, MailResult } from '../../src/providers/smtp-transport.js';
 import { parseParams } from '../../src/operations/parse-params.js';
 import { isEnabled, prepareOnce, rulesOf } from '../../src/operations/ask-definition.js';
@@ -215,5 +217,66 @@ describe('a template of one’s own', () => {
     expect(bytes.toString()).toContain('<p>Pay=C3=A9 : 42.00 USD</p>');
     const refund = await prepared({ template: 'refund_succeeded', refundId: 're_1' }, own);
     expect(refund.bytes.toString()).toContain('We have refunded 42.00 USD');
+  });
+});
+
+describe('a mail of one’s own', () => {
+  const reminder = (changes: Partial<MailOperationOptions<{ readonly to: string; readonly at: string }>> = {}) =>
+    mailOperation({
+      kind: 'reminder_mail',
+      params: z.object({ to: z.string(), at: z.string() }),
+      transport: { send: () => Promise.resolve({ kind: 'accepted' }) },
+      from: 'shop@shop.example',
+      to: ({ to }) => to,
+      content: ({ at }) => ({ subject: `Tomorrow\r\nBcc: eve@example.com`, text: `At ${at}.\n`, html: `<p>${at}</p>` }),
+      ...changes,
+    });
+  const contents = { to: 'ada@example.com', at: '9:30' };
+
+  test('says what its content says, under its own name, and cannot add a header', async () => {
+    expect(reminder().kind).toBe('reminder_mail');
+    const { bytes } = await prepared(contents, reminder());
+    expect(bytes.toString()).toContain('At 9:30.');
+    expect(headersOf(bytes).filter((line) => line.startsWith('Bcc'))).toEqual([]);
+  });
+
+  test('is sent again by default, for three days, and otherwise as its policy says', () => {
+    expect(rulesOf(reminder(), contents)).toEqual({ policy: 'resend', keyTtlMs: 0, giveUpAfterMs: 3 * 86_400_000 });
+    expect(rulesOf(reminder({ policy: 'hold' }), contents).policy).toBe('hold');
+    const byParams = reminder({ policy: ({ at }) => (at === '9:30' ? 'off' : 'resend') });
+    expect([isEnabled(byParams, contents), isEnabled(byParams, { ...contents, at: '10' })]).toEqual([false, true]);
+  });
+
+  test.each([
+    ['a bad address', { to: 'ada@example.com, eve@example.com' }, {}, { kind: 'refused', code: 'invalid_recipient' }],
+    [
+      'content that throws',
+      {},
+      {
+        content: () => {
+          throw new Error('no such template');
+        },
+      },
+      { kind: 'park', code: 'prepare_failed' },
+    ],
+  ])('%s is sent to nobody', async (_what, params, changes, answer) => {
+    const deadline = startDeadline(5_000, 0);
+    const context = contextOf({ ...contents, ...params });
+    expect(await prepareOnce(reminder(changes), context, deadline).finally(deadline.release)).toEqual(answer);
+  });
+});
+
+describe('the mails of orders under another name', () => {
+  test('are sent again by default, each unless a policy names it', () => {
+    const { send } = { send: () => Promise.resolve({ kind: 'accepted' } as const) };
+    const own = emailOperation({
+      kind: 'shop_mail',
+      transport: { send },
+      from: 'shop@shop.example',
+      policies: { refundFailed: 'off' },
+    });
+    expect(own.kind).toBe('shop_mail');
+    expect(rulesOf(own, PARAMS).policy).toBe('resend');
+    expect(isEnabled(own, { ...PARAMS, template: 'refund_failed', refundId: 're_1' })).toBe(false);
   });
 });
