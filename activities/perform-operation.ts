@@ -277,7 +277,7 @@ function createAlarm({ log, metrics }: PerformOperationDeps): PerformContext['al
 function report(log: Logger, row: OperationRow, attempt: number, answer: OperationAnswer, status: string): void {
   const code = 'code' in answer ? answer.code : null;
   const fields = { ...fieldsOf(row), attempt, answer: answer.kind, code, status };
-  if (answer.kind === 'notSent' && answer.configuration === true) {
+  if ('configuration' in answer && answer.configuration) {
     log.error(fields, 'operation cannot be sent until its configuration is mended');
   } else if (answer.kind === 'confirmed' && status !== 'overtaken') {
     log.info(fields, 'operation attempt answered');

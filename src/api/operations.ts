@@ -64,7 +64,9 @@ export interface PreparedMessage {
  *   what only an operator can mend (a rejected password, TLS that does not come up): logged as an error each time.
  *   `pause` says that nothing can be sent for the account at all (a rejected key): every operation with the same `scope`
  *   in its parameters is paused until an operator lifts that.
- * - `unknown`: it may or may not have had its effect. `park`: only a human can decide.
+ * - `unknown`: it may or may not have had its effect. `configuration` as above: what only an operator can mend was the
+ *   last that was heard, and something may have gone out before it; where each send is looked at first, the next one
+ *   waits as after `notSent`. `park`: only a human can decide.
  * `code` is a short machine code in lower snake case, `reference` the other side's ID of what it did, at most 255
  * printable ASCII characters; the other side's text must be in neither, and what has another form is not kept.
  */
@@ -78,7 +80,12 @@ export type OperationAnswer =
       readonly configuration?: boolean;
       readonly pause?: boolean;
     }
-  | { readonly kind: 'unknown'; readonly code: string; readonly retryAfterMs?: number }
+  | {
+      readonly kind: 'unknown';
+      readonly code: string;
+      readonly retryAfterMs?: number;
+      readonly configuration?: boolean;
+    }
   | { readonly kind: 'park'; readonly code: string };
 
 /**

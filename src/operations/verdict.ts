@@ -125,14 +125,19 @@ function afterNotSent(
 }
 
 function afterLostAnswer(
-  { code, retryAfterMs }: Extract<OperationAnswer, { kind: 'unknown' }>,
+  { code, retryAfterMs, configuration = false }: Extract<OperationAnswer, { kind: 'unknown' }>,
   facts: AttemptFacts,
   { policy, giveUpAfterMs }: OperationRules,
 ): Verdict {
   const round = facts.lostAnswers + 1;
   const isOver = facts.sinceFirstSentMs >= giveUpAfterMs || round >= MAX_LOST_ANSWERS;
   if (policy === 'hold' || (policy === 'resend' && isOver)) return stopped('parked', OUTCOME_UNKNOWN, 1);
-  const delayMs = retryDelayMs({ cause: 'answer_lost', round, spread: facts.spread, retryAfterMs });
+  const retry = { spread: facts.spread, retryAfterMs };
+  const delayMs =
+    configuration && policy === 'reconcile'
+      ? // Looked at before it is sent again, so it can be tried soon after somebody has mended it.
+        retryDelayMs({ ...retry, cause: 'not_sent', round: facts.attempt })
+      : retryDelayMs({ ...retry, cause: 'answer_lost', round });
   return stillUnknown(code, delayMs, 1);
 }
 

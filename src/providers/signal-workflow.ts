@@ -149,8 +149,8 @@ async function afterNoOpenWorkflow(
     const isOver = Date.now() - firstSentAt.getTime() >= giveUpAfterMs;
     return { kind: isOver ? 'park' : 'notSent', code: 'workflow_not_found' };
   }
-  // Started between two calls.
-  if (newest.isOpen) return { kind: 'notSent', code: 'workflow_not_found' };
+  // Started between two calls; of the calls that the client made, one may have reached the workflow before it.
+  if (newest.isOpen) return { kind: 'unknown', code: 'workflow_not_found' };
   const search = { workflowId: params.workflowId, newest, mark, firstSentAt, signal };
   const seen = await findInChain(client, search);
   if (seen === 'found') return { kind: 'confirmed' };

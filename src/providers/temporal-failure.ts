@@ -28,23 +28,26 @@ export function isAlreadyStarted(error: unknown): boolean {
   return grpcFailureOf(error)?.code === ALREADY_EXISTS;
 }
 
+type FailureAnswer = Extract<OperationAnswer, { readonly kind: 'unknown' | 'refused' }>;
+
 /**
- * What a failed start or signal means. `notSent` and `refused` only where Temporal says so before it changes anything;
- * the client may have made the call several times, so what is left in doubt is looked at before the next send.
+ * What a failed start or signal means. The client may have made the call several times, and the failure is that of the
+ * last: one before it may have been carried out without an answer, whatever this one says. So `unknown` it is, which is
+ * looked at before the next send. Only what can never be sent is `refused`: the request does not change between calls.
  */
-export function answerOfFailure(error: unknown): OperationAnswer {
-  if (isNamespaceNotFound(error)) return { kind: 'notSent', code: 'namespace_not_found', configuration: true };
+export function answerOfFailure(error: unknown): FailureAnswer {
+  if (isNamespaceNotFound(error)) return { kind: 'unknown', code: 'namespace_not_found', configuration: true };
   switch (grpcFailureOf(error)?.code) {
     case INVALID_ARGUMENT:
       return { kind: 'refused', code: 'invalid_argument' };
     case PERMISSION_DENIED:
-      return { kind: 'notSent', code: 'permission_denied', configuration: true };
+      return { kind: 'unknown', code: 'permission_denied', configuration: true };
     case UNAUTHENTICATED:
-      return { kind: 'notSent', code: 'unauthenticated', configuration: true };
+      return { kind: 'unknown', code: 'unauthenticated', configuration: true };
     case UNIMPLEMENTED:
-      return { kind: 'notSent', code: 'unimplemented', configuration: true };
+      return { kind: 'unknown', code: 'unimplemented', configuration: true };
     case RESOURCE_EXHAUSTED:
-      return { kind: 'notSent', code: 'temporal_busy' };
+      return { kind: 'unknown', code: 'temporal_busy' };
     case DEADLINE_EXCEEDED:
       return { kind: 'unknown', code: 'temporal_timeout' };
     case UNAVAILABLE:
@@ -57,8 +60,7 @@ export function answerOfFailure(error: unknown): OperationAnswer {
 /** What a failed look means: nothing, except that it has to be repeated. */
 export function lookOfFailure(error: unknown): ReconcileAnswer {
   const answer = answerOfFailure(error);
-  const code = 'code' in answer ? answer.code : 'temporal_error';
-  return { kind: 'unknown', code, configuration: answer.kind === 'notSent' && answer.configuration === true };
+  return answer.kind === 'unknown' ? answer : { kind: 'unknown', code: answer.code };
 }
 
 function isNamespaceNotFound(error: unknown): boolean {

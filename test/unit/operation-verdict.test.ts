@@ -102,6 +102,17 @@ describe('the verdict of an answer', () => {
     expect(verdictOf(unknown, many, RECONCILE)).toMatchObject({ status: 'unknown', lostAnswers: 1 });
   });
 
+  test('a lost answer behind what an operator has to mend is tried as often as what was not sent, after a look only', () => {
+    const rejected: OperationAnswer = { kind: 'unknown', code: 'permission_denied', configuration: true };
+    const fifth = { ...FIRST, attempt: 5, lostAnswers: 4 };
+    expect(verdictOf(rejected, fifth, RECONCILE)).toMatchObject({
+      status: 'unknown',
+      delayMs: 32_000,
+      lostAnswers: 1,
+    });
+    expect(verdictOf(rejected, fifth, RESEND)).toMatchObject({ delayMs: 5_000 * 4 ** 4 });
+  });
+
   test('only a human can decide what a kind parks', () => {
     const verdict = verdictOf({ kind: 'park', code: 'charge_disputed' }, FIRST, RECONCILE);
     expect(verdict).toMatchObject({ status: 'parked', code: 'charge_disputed' });

@@ -24,15 +24,15 @@ describe('a failed start or signal', () => {
     [2, 'unknown', 'temporal_error'],
     [3, 'refused', 'invalid_argument'],
     [4, 'unknown', 'temporal_timeout'],
-    [7, 'notSent', 'permission_denied'],
-    [8, 'notSent', 'temporal_busy'],
+    [7, 'unknown', 'permission_denied'],
+    [8, 'unknown', 'temporal_busy'],
     [9, 'unknown', 'temporal_error'],
     [10, 'unknown', 'temporal_error'],
-    [12, 'notSent', 'unimplemented'],
+    [12, 'unknown', 'unimplemented'],
     [13, 'unknown', 'temporal_error'],
     [14, 'unknown', 'temporal_unavailable'],
     [15, 'unknown', 'temporal_error'],
-    [16, 'notSent', 'unauthenticated'],
+    [16, 'unknown', 'unauthenticated'],
   ])('with status %i is %s: %s, also in the client’s wrapping', (code, kind, name) => {
     expect(answerOfFailure(grpcError(code))).toMatchObject({ kind, code: name });
     expect(answerOfFailure(wrapped(grpcError(code)))).toMatchObject({ kind, code: name });
@@ -44,7 +44,7 @@ describe('a failed start or signal', () => {
     expect(isWorkflowNotFound(grpcError(5))).toBe(true);
     for (const error of [grpcError(5, [NAMESPACE_DETAILS]), wrapped(new NamespaceNotFoundError('nowhere'))]) {
       expect(isWorkflowNotFound(error)).toBe(false);
-      expect(answerOfFailure(error)).toEqual({ kind: 'notSent', code: 'namespace_not_found', configuration: true });
+      expect(answerOfFailure(error)).toEqual({ kind: 'unknown', code: 'namespace_not_found', configuration: true });
     }
   });
 
