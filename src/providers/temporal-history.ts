@@ -9,6 +9,9 @@ export const OPERATION_HEADER = 'oncehook-operation';
 const MAX_PAGES = 20;
 const PAGE_SIZE = 256;
 
+/** More runs than this have more pages than are read. */
+const MAX_RUNS = 100;
+
 /** What the clocks of our database and of Temporal may be apart, in milliseconds. */
 const MARGIN_MS = 60_000;
 
@@ -29,49 +32,76 @@ export interface SignalSearch {
 export type SearchResult = 'found' | 'absent' | 'unclear';
 
 /**
- * Whether a signal of ours is in a run before the newest one: in those that it continued from, or in others of its ID.
- * Nothing is asked where the newest run was there before the first send: all that was sent went to it.
+ * Whether a signal of ours is in a run before the newest one: in those that it continued from, and where these began
+ * after the first send, in others of its ID. Nothing is asked where the newest run was there before the first send: all
+ * that was sent went to it.
  * @throws the client's error when Temporal does not answer.
  */
 export async function findInEarlierRuns(client: Client, search: SignalSearch): Promise<SearchResult> {
-  const { newest } = search;
-  if (newest.startedMs < sinceMsOf(search)) return 'absent';
-  const runIds = await runsBefore(client, search, newest.runId);
-  return runIds === undefined ? 'unclear' : findIn(client, search, runIds);
+  if (search.newest.startedMs < sinceMsOf(search)) return 'absent';
+  const progress: Progress = { pagesLeft: MAX_PAGES, seen: new Set([search.newest.runId]) };
+  const result = await searchChain(client, search, await runBeforeNewest(client, search), progress);
+  return result === 'began' ? findInOtherRuns(client, search, progress) : result;
 }
 
 /** Whether a signal of ours is in the newest run, or in one that it continued from. */
-export function findInChain(client: Client, search: SignalSearch): Promise<SearchResult> {
-  return findIn(client, search, [search.newest.runId]);
+export async function findInChain(client: Client, search: SignalSearch): Promise<SearchResult> {
+  const progress: Progress = { pagesLeft: MAX_PAGES, seen: new Set() };
+  const result = await searchChain(client, search, search.newest.runId, progress);
+  return result === 'began' ? 'absent' : result;
+}
+
+/** Of one search, over all that it reads. */
+interface Progress {
+  pagesLeft: number;
+  readonly seen: Set<string>;
 }
 
 function sinceMsOf({ firstSentAt }: SignalSearch): number {
   return firstSentAt.getTime() - MARGIN_MS;
 }
 
-async function findIn(client: Client, search: SignalSearch, runIds: readonly string[]): Promise<SearchResult> {
-  const queue = [...runIds];
-  const pages = { left: MAX_PAGES };
-  for (let runId = queue.pop(); runId !== undefined; runId = queue.pop()) {
-    const result = await searchRun(client, search, runId, pages);
-    if (typeof result === 'string') return result;
-    if (result.continuedFrom !== null) queue.push(result.continuedFrom);
+async function findInOtherRuns(client: Client, search: SignalSearch, progress: Progress): Promise<SearchResult> {
+  const runIds = await runsSinceFirstSend(client, search);
+  if (runIds === undefined) return 'unclear';
+  for (const runId of runIds) {
+    const result = await searchChain(client, search, runId, progress);
+    if (result === 'found' || result === 'unclear') return result;
   }
   return 'absent';
 }
 
-/** Reads a run from its end back to the first send. */
+/**
+ * Reads runs from one back to those that it continued from, as far as the first send.
+ * @returns `began` when nothing was found and the chain began after that.
+ */
+async function searchChain(
+  client: Client,
+  search: SignalSearch,
+  last: string | null,
+  progress: Progress,
+): Promise<SearchResult | 'began'> {
+  for (let runId = last; runId !== null && !progress.seen.has(runId);) {
+    progress.seen.add(runId);
+    const result = await searchRun(client, search, runId, progress);
+    if (typeof result === 'string') return result;
+    runId = result.continuedFrom;
+  }
+  return 'began';
+}
+
+/** Reads a run from its end back to the first send; `absent` when it was there before that. */
 async function searchRun(
   client: Client,
   search: SignalSearch,
   runId: string,
-  pages: { left: number },
-): Promise<'found' | 'unclear' | { readonly continuedFrom: string | null }> {
+  progress: Progress,
+): Promise<SearchResult | { readonly continuedFrom: string | null }> {
   const { workflowId, mark, signal } = search;
   const sinceMs = sinceMsOf(search);
   for (let nextPageToken: Uint8Array | null = null; ;) {
-    if (pages.left === 0) return 'unclear';
-    pages.left -= 1;
+    if (progress.pagesLeft === 0) return 'unclear';
+    progress.pagesLeft -= 1;
     const page = await orGone(() =>
       inTime(client, signal, () =>
         client.workflowService.getWorkflowExecutionHistoryReverse({
@@ -87,51 +117,44 @@ async function searchRun(
     const events = page.history?.events ?? [];
     if (events.some((event) => markOf(event.workflowExecutionSignaledEventAttributes) === mark)) return 'found';
     const oldest = events.at(-1);
-    if (oldest !== undefined && Number(oldest.eventTime?.seconds ?? 0) * 1_000 < sinceMs)
-      return { continuedFrom: null };
+    if (oldest !== undefined && Number(oldest.eventTime?.seconds ?? 0) * 1_000 < sinceMs) return 'absent';
     nextPageToken = page.nextPageToken;
     if (nextPageToken.length === 0) return { continuedFrom: continuedFrom(oldest) };
   }
 }
 
-/** The run before one, or else all others of its ID; `undefined` when they cannot be known. */
-async function runsBefore(
-  client: Client,
-  { workflowId, newest, signal, ...search }: SignalSearch,
-  runId: string,
-): Promise<readonly string[] | undefined> {
-  if (newest.firstRunId !== newest.runId) {
-    const page = await inTime(client, signal, () =>
-      client.workflowService.getWorkflowExecutionHistory({
-        namespace: client.options.namespace,
-        execution: { workflowId, runId },
-        maximumPageSize: 1,
-      }),
-    );
-    const before = continuedFrom(page.history?.events?.[0]);
-    if (before !== null) return [before];
-  }
-  return otherRuns(client, { workflowId, newest, signal, ...search });
+/** The run that the newest one continued from. */
+async function runBeforeNewest(client: Client, { workflowId, newest, signal }: SignalSearch): Promise<string | null> {
+  if (newest.firstRunId === newest.runId) return null;
+  const page = await inTime(client, signal, () =>
+    client.workflowService.getWorkflowExecutionHistory({
+      namespace: client.options.namespace,
+      execution: { workflowId, runId: newest.runId },
+      maximumPageSize: 1,
+    }),
+  );
+  return continuedFrom(page.history?.events?.[0]);
 }
 
 /**
- * Runs of the ID beside the newest. Read from the visibility store, which is some seconds behind; a run that took a
- * signal of ours is older than that, since a lost answer is not looked at before.
+ * Runs of the ID that were open at the first send or later; `undefined` when they cannot be known. Read from the
+ * visibility store, which is some seconds behind; a run that took a signal of ours is older than that, since a lost
+ * answer is not looked at before.
  */
-async function otherRuns(client: Client, search: SignalSearch): Promise<readonly string[] | undefined> {
-  const { workflowId, newest, signal } = search;
+async function runsSinceFirstSend(client: Client, search: SignalSearch): Promise<readonly string[] | undefined> {
+  const { workflowId, signal } = search;
   if (UNQUERYABLE.test(workflowId)) return undefined;
-  const { executions } = await inTime(client, signal, () =>
+  const since = new Date(sinceMsOf(search)).toISOString();
+  const { executions, nextPageToken } = await inTime(client, signal, () =>
     client.workflowService.listWorkflowExecutions({
       namespace: client.options.namespace,
-      query: `WorkflowId = '${workflowId.replaceAll("'", "''")}'`,
-      pageSize: PAGE_SIZE,
+      query: `WorkflowId = '${workflowId.replaceAll("'", "''")}' AND (CloseTime IS NULL OR CloseTime >= '${since}')`,
+      pageSize: MAX_RUNS,
     }),
   );
-  return executions
-    .filter(({ closeTime }) => !closeTime || Number(closeTime.seconds ?? 0) * 1_000 >= sinceMsOf(search))
-    .flatMap(({ execution }) => execution?.runId ?? [])
-    .filter((runId) => runId !== newest.runId);
+  return executions.length < MAX_RUNS || nextPageToken.length === 0
+    ? executions.flatMap(({ execution }) => execution?.runId ?? [])
+    : undefined;
 }
 
 async function orGone<Result>(call: () => Promise<Result>): Promise<Result | undefined> {

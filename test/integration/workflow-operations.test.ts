@@ -21,6 +21,8 @@ import { attemptUntilSettled, deathAt, type Attempt } from '../support/settle-at
 const TENANT = { tenant: 't1' };
 const EVENT: EventKey = { scope: 'stripe:acct_1:test', eventId: 'evt_1' };
 const HOUR_MS = 3_600_000;
+/** Temporal's number of the command, `CommandType` in its API. */
+const CONTINUE_AS_NEW = 10;
 /** Nobody polls it: what is started here stands still. */
 const QUEUE = 'nobody-polls-this';
 
@@ -73,7 +75,7 @@ function losingFirstAnswer(grpcCode: number): Client {
     details: '',
     metadata: { get: () => [] },
   });
-  const signalWorkflowExecution: typeof client.workflowService.signalWorkflowExecution = async (request: object) => {
+  const signalWorkflowExecution = async (request: object): Promise<never> => {
     await client.workflowService.signalWorkflowExecution(request);
     throw lost;
   };
@@ -81,6 +83,32 @@ function losingFirstAnswer(grpcCode: number): Client {
     signalWorkflowExecution: { value: signalWorkflowExecution },
   });
   return Object.create(client, { workflowService: { value: workflowService } }) as Client;
+}
+
+/** Starts a workflow that continues as new twice, by what a worker would tell the server. */
+async function continueTwice(workflowId: string): Promise<void> {
+  const taskQueue = `${workflowId}-continues`;
+  await client.workflow.start('order', { workflowId, taskQueue });
+  const { workflowService } = client;
+  for (let round = 0; round < 2; round += 1) {
+    const poll = { namespace: 'default', taskQueue: { name: taskQueue }, identity: 'test' };
+    const { taskToken } = await client.withDeadline(Date.now() + 20_000, () =>
+      workflowService.pollWorkflowTaskQueue(poll),
+    );
+    const command: object = {
+      commandType: CONTINUE_AS_NEW,
+      continueAsNewWorkflowExecutionCommandAttributes: {
+        workflowType: { name: 'order' },
+        taskQueue: { name: taskQueue },
+      },
+    };
+    await workflowService.respondWorkflowTaskCompleted({
+      namespace: 'default',
+      taskToken,
+      identity: 'test',
+      commands: [command],
+    });
+  }
 }
 
 const valuesOf = (
@@ -350,6 +378,32 @@ describe('signal_workflow', () => {
       expect(await signalsIn(id)).toEqual([]);
     },
   );
+
+  test('is found where its answer was lost, and another workflow of this ID has begun and continued as new', async () => {
+    const id = newId();
+    await startByHand(id);
+    const key = await plan(signal(id));
+    const attempt = attemptOf(key, { checkpoints: deathAt('operation.answered') });
+    await expect(attempt()).rejects.toThrow();
+    await client.workflow.getHandle(id).terminate();
+    await continueTwice(id);
+    await until('all runs can be listed', async () => (await runsOf(id)) === 4);
+    expect(await attemptUntilSettled(bench, key, attempt)).toBe('confirmed');
+    expect(await signalsIn(id)).toEqual([]);
+  });
+
+  test('is sent again where its answer was lost before it went out, whatever has begun and continued since', async () => {
+    const id = newId();
+    await startByHand(id);
+    const key = await plan(signal(id));
+    const attempt = attemptOf(key, { checkpoints: deathAt('operation.intent-stored') });
+    await expect(attempt()).rejects.toThrow();
+    await client.workflow.getHandle(id).terminate();
+    await continueTwice(id);
+    await until('all runs can be listed', async () => (await runsOf(id)) === 4);
+    expect(await attemptUntilSettled(bench, key, attempt)).toBe('confirmed');
+    expect(await signalsIn(id)).toHaveLength(1);
+  });
 
   test('reaches the workflow that begins after an attempt was lost: there was none that could have had it', async () => {
     const id = newId();
