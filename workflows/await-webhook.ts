@@ -54,12 +54,19 @@ export interface Webhooks {
 /**
  * Begins to listen. Call it first thing in the workflow, with what the run before handed over; a second call in one run
  * gives the same. Its signal handler takes whatever is sent and never throws: one that threw would block the run.
+ * @throws Error, which holds the run until its code is mended, when something handed over comes after a wait or a call
+ * without it: it would be lost.
  */
 export function receiveWebhooks(carried?: CarriedWebhooks): Webhooks {
   const { runId } = workflowInfo();
-  if (listening?.runId === runId) return listening.webhooks;
+  if (listening?.runId === runId) {
+    if (carried !== undefined && carried !== listening.carried) {
+      throw new Error('receiveWebhooks(carried) comes too late: call it before anything else listens in this run');
+    }
+    return listening.webhooks;
+  }
   const webhooks = listen(carried);
-  listening = { runId, webhooks };
+  listening = { runId, carried, webhooks };
   return webhooks;
 }
 
@@ -72,7 +79,8 @@ export function awaitWebhook(key: string, timeout?: Timeout): Promise<unknown> {
 }
 
 /** The sandbox has a module for each workflow; the run's ID stands guard in case it ever shares one. */
-let listening: { readonly runId: string; readonly webhooks: Webhooks } | undefined;
+let listening:
+  { readonly runId: string; readonly carried: CarriedWebhooks | undefined; readonly webhooks: Webhooks } | undefined;
 
 function listen(carried: CarriedWebhooks | undefined): Webhooks {
   /** In the order of arrival, as the keys of `untaken` are. */

@@ -163,6 +163,26 @@ describe('what a run hands to the next', () => {
   });
 });
 
+describe('listening in a run that goes on from another', () => {
+  test('must not begin without what was handed over: that is an error, and nothing is lost', async () => {
+    const handle = await begin(waiting.listenTooLate, 1);
+    started = started.filter((other) => other !== handle);
+    for (const key of ['early', 'first']) await send(handle, key);
+    const failures = async (): Promise<string> => {
+      const { events } = await client.workflow.getHandle(handle.workflowId).fetchHistory();
+      return JSON.stringify(events?.map((event) => event.workflowTaskFailedEventAttributes?.failure?.message ?? ''));
+    };
+    await expect.poll(failures, { timeout: 20_000 }).toContain('receiveWebhooks(carried) comes too late');
+    await handle.terminate();
+  });
+
+  test('may be asked for twice with the same', async () => {
+    const handle = await begin(waiting.listenTwice, 1);
+    for (const key of ['early', 'first']) await send(handle, key);
+    expect(await handle.result()).toBe('for early');
+  });
+});
+
 describe('the sample in the docs', () => {
   const page = readFileSync(new URL('../../docs/own-workflows.md', import.meta.url), 'utf8');
 

@@ -35,6 +35,25 @@ export async function waitCancelled(key: string): Promise<readonly unknown[]> {
   }
 }
 
+/** Listens too late for what the run before has handed over. */
+export async function listenTooLate(run: number, carried?: CarriedWebhooks): Promise<readonly unknown[]> {
+  if (run === 1) {
+    const webhooks = receiveWebhooks(carried);
+    await webhooks.awaitWebhook('first');
+    return continueAsNew<typeof listenTooLate>(2, webhooks.carry());
+  }
+  const other = await awaitWebhook('other', 1);
+  return [other, await receiveWebhooks(carried).awaitWebhook('early', 1)];
+}
+
+/** Hands the same over once more, as helper functions that do not know of each other may. */
+export async function listenTwice(run: number, carried?: CarriedWebhooks): Promise<unknown> {
+  const webhooks = receiveWebhooks(carried);
+  if (run === 2) return receiveWebhooks(carried).awaitWebhook('early');
+  await webhooks.awaitWebhook('first');
+  return continueAsNew<typeof listenTwice>(2, webhooks.carry());
+}
+
 export interface Chain {
   readonly run: number;
   readonly got: readonly unknown[];
