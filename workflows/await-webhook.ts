@@ -16,13 +16,10 @@ export interface ReceivedWebhook<Payload = EventKey> {
 
 /** What one run hands to the next; plain JSON, for the arguments of `continueAsNew`. */
 export interface CarriedWebhooks {
-  /** In the order of arrival. */
-  readonly received: readonly CarriedWebhook[];
-}
-
-interface CarriedWebhook extends ReceivedWebhook<unknown> {
-  /** Whether a wait has been answered with it. */
-  readonly taken: boolean;
+  /** What no wait has been answered with, in the order of arrival. */
+  readonly untaken: readonly ReceivedWebhook<unknown>[];
+  /** Keys of what waits have been answered with, the oldest first. Their payloads are not carried. */
+  readonly answered: readonly string[];
 }
 
 /**
@@ -32,7 +29,8 @@ interface CarriedWebhook extends ReceivedWebhook<unknown> {
 export interface Webhooks {
   /**
    * The payload that came under this key, now or later; `undefined` when `timeout` passes first. Every wait for a key
-   * gets the same payload, at once when it is there, however many wait and however often.
+   * gets the same payload, at once when it is there, however many wait and however often within one run.
+   * @throws Error when a wait in an earlier run was answered with it: of that, only the key has been carried.
    */
   awaitWebhook<Payload = EventKey>(key: string): Promise<Payload>;
   awaitWebhook<Payload = EventKey>(key: string, timeout: Timeout): Promise<Payload | undefined>;
@@ -46,7 +44,9 @@ export interface Webhooks {
   readonly malformed: () => number;
   /**
    * For the arguments of `continueAsNew`, without an `await` in between: every webhook that no wait was answered with,
-   * and the newest `answered` (1,000 by default) of the others, so that their repetitions are still known.
+   * and the keys of the last `answered` (1,000 by default) of the others, so that their repetitions are still known.
+   * The first are without bound: take them (`nextWebhook`) where senders may send what nobody asks for, since Temporal
+   * refuses arguments of more than 2 MiB.
    */
   carry(answered?: number): CarriedWebhooks;
 }
@@ -83,14 +83,13 @@ let listening:
   { readonly runId: string; readonly carried: CarriedWebhooks | undefined; readonly webhooks: Webhooks } | undefined;
 
 function listen(carried: CarriedWebhooks | undefined): Webhooks {
-  /** In the order of arrival, as the keys of `untaken` are. */
-  const received = new Map<string, unknown>();
-  const untaken = new Set<string>();
-  for (const { key, payload, taken } of carried?.received ?? []) {
-    received.set(key, payload);
-    if (!taken) untaken.add(key);
-  }
+  /** In the order of arrival. */
+  const untaken = new Map((carried?.untaken ?? []).map(({ key, payload }) => [key, payload]));
+  /** In the order in which waits were first answered with them; without a payload those of earlier runs. */
+  const answered = new Map<string, Answered>((carried?.answered ?? []).map((key) => [key, { kind: 'earlier' }]));
   let malformed = 0;
+
+  const isThere = (key: string): boolean => untaken.has(key) || answered.has(key);
 
   setHandler(
     webhookSignal,
@@ -99,26 +98,32 @@ function listen(carried: CarriedWebhooks | undefined): Webhooks {
       if (webhook === undefined) {
         malformed += 1;
         log.warn('ignored a signal that is no webhook: it has no key');
-      } else if (!received.has(webhook.key)) {
-        received.set(webhook.key, webhook.payload);
-        untaken.add(webhook.key);
+      } else if (!isThere(webhook.key)) {
+        untaken.set(webhook.key, webhook.payload);
       }
     },
     { description: 'A webhook that this workflow may wait for. Input: {"key": "payment:o_1", "payload": {}}' },
   );
 
   const take = (key: string): unknown => {
+    const known = answered.get(key) ?? { kind: 'now', payload: untaken.get(key) };
+    if (known.kind === 'earlier') {
+      throw new Error(
+        `webhook ${JSON.stringify(key)} was answered in an earlier run: carry what you need of it yourself`,
+      );
+    }
     untaken.delete(key);
-    return received.get(key);
+    answered.set(key, known);
+    return known.payload;
   };
 
   const wait = async (key: string, timeout?: Timeout): Promise<unknown> =>
-    (await until(() => received.has(key), timeout, `webhook ${key}`)) ? take(key) : undefined;
+    (await until(() => isThere(key), timeout, `webhook ${key}`)) ? take(key) : undefined;
 
   const waitForNext = async (timeout?: Timeout): Promise<unknown> => {
     while (await until(() => untaken.size > 0, timeout, 'next webhook')) {
       // Another wait may have been faster.
-      const [key] = untaken;
+      const [key] = untaken.keys();
       if (key !== undefined) return { key, payload: take(key) };
     }
     return undefined;
@@ -129,17 +134,14 @@ function listen(carried: CarriedWebhooks | undefined): Webhooks {
     awaitWebhook: wait,
     nextWebhook: waitForNext as Webhooks['nextWebhook'],
     malformed: () => malformed,
-    carry: (answered = MAX_ANSWERED) => {
-      const forgotten = Math.max(received.size - untaken.size - answered, 0);
-      let passed = 0;
-      return {
-        received: [...received]
-          .map(([key, payload]) => ({ key, payload, taken: !untaken.has(key) }))
-          .filter(({ taken }) => !taken || ++passed > forgotten),
-      };
-    },
+    carry: (most = MAX_ANSWERED) => ({
+      untaken: [...untaken].map(([key, payload]) => ({ key, payload })),
+      answered: [...answered.keys()].slice(Math.max(answered.size - most, 0)),
+    }),
   };
 }
+
+type Answered = { readonly kind: 'now'; readonly payload: unknown } | { readonly kind: 'earlier' };
 
 const MAX_ANSWERED = 1_000;
 

@@ -60,22 +60,32 @@ export interface Chain {
   readonly webhooks?: CarriedWebhooks;
 }
 
-/** Three runs: what was answered in the first is known in the last, and what nobody asked for, too. */
+/**
+ * Three runs: what was answered in the first is known in the last, without its payload; what nobody asked for is all
+ * there.
+ */
 export async function carryOn({ run, got, webhooks: carried }: Chain): Promise<readonly unknown[]> {
   const webhooks = receiveWebhooks(carried);
   if (run < 3) {
     const more = await webhooks.awaitWebhook(`run:${run}`);
     return continueAsNew<typeof carryOn>({ run: run + 1, got: [...got, more], webhooks: webhooks.carry() });
   }
-  const again = await webhooks.awaitWebhook('run:1');
+  const again = await webhooks.awaitWebhook('run:1').catch((error: unknown) => String(error));
   const unasked = await webhooks.nextWebhook();
   const last = await webhooks.nextWebhook();
   return [...got, again, unasked, last];
 }
 
+/** Takes `count` webhooks, and begins a run that only knows of them. */
+export async function takeAndGoOn(count: number, carried?: CarriedWebhooks): Promise<number> {
+  const webhooks = receiveWebhooks(carried);
+  for (let index = 0; index < count; index += 1) await webhooks.nextWebhook();
+  return count > 0 ? continueAsNew<typeof takeAndGoOn>(0, webhooks.carry()) : webhooks.carry().answered.length;
+}
+
 /** What is handed on when no more than `answered` are kept of those that were answered. */
-export async function carryFew(keys: readonly string[], answered: number): Promise<readonly string[]> {
+export async function carryFew(keys: readonly string[], answered: number): Promise<CarriedWebhooks> {
   const webhooks = receiveWebhooks();
   for (const key of keys) await webhooks.awaitWebhook(key);
-  return webhooks.carry(answered).received.map(({ key, taken }) => `${key}${taken ? '' : '!'}`);
+  return webhooks.carry(answered);
 }

@@ -34,7 +34,7 @@ export async function awaitKeys(input: InterleavingInput): Promise<Tally> {
   const isFinished = listenForFinish(input);
   const [keys = [], ...later] = rounds;
   const effects = { ...tally.effects };
-  const early = new Set(webhooks.carry().received.map(({ key }) => key));
+  const early = new Set(webhooks.carry().untaken.map(({ key }) => key));
   await Promise.all(
     keys.map(async (key) => {
       await webhooks.awaitWebhook(key);
@@ -91,5 +91,5 @@ function listenForFinish({ finished = false }: InterleavingInput): () => boolean
 }
 
 function untaken(webhooks: Webhooks): number {
-  return webhooks.carry().received.filter(({ taken }) => !taken).length;
+  return webhooks.carry().untaken.length;
 }
