@@ -148,7 +148,8 @@ const MAX_ANSWERED = 1_000;
 /** Waits for a condition; without a timer where none is needed, since each is an event and an action. */
 async function until(isThere: () => boolean, timeout: Timeout | undefined, summary: string): Promise<boolean> {
   if (isThere()) return true;
-  if (timeout !== undefined) return condition(isThere, timeout, { summary });
+  // A signal and the timer may come in one task; where an interceptor holds signals a moment, the timer is heard first.
+  if (timeout !== undefined) return (await condition(isThere, timeout, { summary })) || isThere();
   await condition(isThere);
   return true;
 }

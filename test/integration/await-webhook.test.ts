@@ -12,6 +12,8 @@ import { startTemporalWorker, type RunningWorker } from '../support/running-work
 import { attemptUntilSettled, deathAt } from '../support/settle-attempts.js';
 import * as waiting from '../support/waiting-workflows.js';
 
+const workflowsPath = fileURLToPath(new URL('../support/waiting-workflows.ts', import.meta.url));
+const interceptorsPath = fileURLToPath(new URL('../support/yielding-interceptors.ts', import.meta.url));
 const queue = `waiting-${randomBytes(6).toString('hex')}`;
 const shipped: string[] = [];
 const canceled: string[] = [];
@@ -22,7 +24,6 @@ let worker: RunningWorker;
 let started: WorkflowHandle[] = [];
 
 beforeAll(async () => {
-  const workflowsPath = fileURLToPath(new URL('../support/waiting-workflows.ts', import.meta.url));
   bundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
   worker = await startTemporalWorker({
     taskQueue: queue,
@@ -65,6 +66,14 @@ async function untilWaiting(handle: WorkflowHandle): Promise<void> {
   await handle.query('__temporal_workflow_metadata');
 }
 
+async function untilTimerFired(handle: WorkflowHandle): Promise<void> {
+  await expect
+    .poll(async () => (await handle.fetchHistory()).events?.some((event) => event.timerFiredEventAttributes), {
+      timeout: 20_000,
+    })
+    .toBe(true);
+}
+
 describe('awaitWebhook', () => {
   test('gives every wait for a key the same payload, whichever came first; a repetition is dropped', async () => {
     const waitFirst = await begin(waiting.waitThrice, 'payment:o_1');
@@ -100,13 +109,36 @@ describe('awaitWebhook', () => {
   test('gives up after its time, and a later wait gets what came later', async () => {
     const handle = await begin(waiting.waitInVain, 'payment:o_1', 1);
     await untilWaiting(handle);
-    await expect
-      .poll(async () => (await handle.fetchHistory()).events?.some((event) => event.timerFiredEventAttributes), {
-        timeout: 20_000,
-      })
-      .toBe(true);
+    await untilTimerFired(handle);
     await send(handle, 'payment:o_1', 'late');
     expect(await handle.result()).toEqual([true, null, 'late']);
+  });
+
+  test('gets what came before its time was over, also where an interceptor lets signals wait a moment', async () => {
+    const late = `late-${queue}`;
+    const options = {
+      taskQueue: late,
+      workflowBundle: await bundleWorkflowCode({
+        workflowsPath,
+        workflowInterceptorModules: [interceptorsPath],
+        logger: new DefaultLogger('ERROR'),
+      }),
+      stickyQueueScheduleToStartTimeout: '1 second',
+    } as const;
+    const workflowId = `late-${randomBytes(6).toString('hex')}`;
+    const first = await startTemporalWorker(options);
+    const handle = await client.workflow.start('waitInVain', { workflowId, taskQueue: late, args: ['k', 1_000] });
+    await untilWaiting(handle);
+    await first.stop();
+    // Both come while no worker is there, and the next one gets them in one task.
+    await send(handle, 'k', 'in time');
+    await untilTimerFired(handle);
+    const second = await startTemporalWorker(options);
+    try {
+      expect(await handle.result()).toEqual([false, 'in time', 'in time']);
+    } finally {
+      await second.stop();
+    }
   });
 
   test('that is cancelled takes nothing', async () => {
