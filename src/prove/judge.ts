@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { PROOF_ASPECTS, type Proof } from '../testing/proof.js';
-import { orders } from '../testing/sequences.js';
 import { differences, type End } from './end.js';
+import { ordersOf } from './plan-schedules.js';
 import { actorsOf, alone, type Actor, type Schedule } from './schedule.js';
 import type { Run } from './stage.js';
 import type { Violation } from './violation.js';
@@ -56,8 +56,8 @@ async function playOrders(
   play: (schedule: Schedule) => Promise<Run>,
 ): Promise<readonly End[]> {
   const found: End[] = [];
-  for (const order of wantsAll ? orders(actors.length) : [actors.map((_, at) => at)]) {
-    const { end } = await play(order.flatMap((at) => actors.slice(at, at + 1)).map((actor) => alone(actor)));
+  for (const order of wantsAll ? ordersOf(actors) : [actors]) {
+    const { end } = await play(order.map((actor) => alone(actor)));
     if (!found.some((known) => isDeepStrictEqual(known, end))) found.push(end);
   }
   return found;

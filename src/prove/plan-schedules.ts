@@ -14,14 +14,26 @@ export interface Material {
   readonly repeats: readonly Exclude<DeliveryKind, 'first'>[];
 }
 
-/** Every order of the events and steps, without crashes and duplicates; the proof's own order first. */
+/**
+ * Every order of the events, with the steps in their own order at every place among them, without crashes and
+ * duplicates; the proof's own order first: steps stand before the events, as an application's own work mostly does.
+ */
 export function serialSchedules({ events, steps }: Pick<Material, 'events' | 'steps'>): readonly Schedule[] {
-  return orders(events + steps).map((order) => order.map((at) => alone(actorAt(at, steps))));
+  return ordersOf([
+    ...Array.from({ length: steps }, (_, step): Actor => ({ kind: 'step', step })),
+    ...Array.from({ length: events }, (_, event): Actor => ({ kind: 'event', event, as: 'first' })),
+  ]).map((actors) => actors.map((actor) => alone(actor)));
 }
 
-/** Steps stand before the events, as an application's own work mostly does: an order is made before it is paid. */
-function actorAt(at: number, steps: number): Actor {
-  return at < steps ? { kind: 'step', step: at } : { kind: 'event', event: at - steps, as: 'first' };
+/** Every order of these in which steps stay as they are given: an application does one thing after the other. */
+export function ordersOf(actors: readonly Actor[]): readonly (readonly Actor[])[] {
+  return orders(actors.length)
+    .filter((order) => isAscending(order.filter((at) => actors[at]?.kind === 'step')))
+    .map((order) => order.flatMap((at) => actors.slice(at, at + 1)));
+}
+
+function isAscending(numbers: readonly number[]): boolean {
+  return numbers.every((number, at) => at === 0 || number > (numbers[at - 1] ?? 0));
 }
 
 /**

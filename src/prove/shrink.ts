@@ -40,8 +40,10 @@ function* shorter(schedule: Schedule, candidate: Schedule): Generator<Schedule> 
   if (candidate.length > 0 && isPossible(candidate) && weightOf(candidate) < weightOf(schedule)) yield candidate;
 }
 
-/** A duplicate needs something before it, or beside it, that it repeats. */
+/** A duplicate needs something before it, or beside it, that it repeats; a step needs the steps before it. */
 function isPossible(schedule: Schedule): boolean {
+  const steps = schedule.flatMap(actorsOf).filter((actor) => actor.kind === 'step');
+  if (!steps.every(({ step }, at) => step === at)) return false;
   const delivered = new Set<number>();
   return schedule.every((move) => {
     const events = actorsOf(move).filter((actor) => actor.kind === 'event');

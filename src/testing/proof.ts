@@ -19,7 +19,10 @@ export interface Proof {
   readonly operations?: readonly AnyOperationDefinition[];
   /** One to six, in the order in which things happened. Every other order of arrival is tried. */
   readonly events: readonly DeliverableEvent[];
-  /** What the application does itself meanwhile, by name, each in one transaction; tried at every place among the events. */
+  /**
+   * What the application does itself meanwhile, by name, each in one transaction: one after the other as they stand here,
+   * tried at every place among the events.
+   */
   readonly steps?: Readonly<Record<string, (tx: Transaction) => unknown>>;
   /** Makes the tables, once. */
   readonly setup?: (db: TestDatabase) => unknown;

@@ -56,6 +56,13 @@ describe('what is tried', () => {
     expect(new Set(SERIAL.map(encodeSchedule)).size).toBe(24);
   });
 
+  it('keeps steps in their given order, at every place among the events', () => {
+    const names = serialSchedules({ events: 2, steps: 2 }).map(encodeSchedule);
+    expect(names).toHaveLength(12);
+    expect(names.every((name) => name.indexOf('s1') < name.indexOf('s2'))).toBe(true);
+    expect(names).toEqual(expect.arrayContaining(['s1,s2,1,2', 's1,1,s2,2', '2,1,s1,s2', '2,s1,1,s2']));
+  });
+
   it('has each single duplicate, crash, lost answer and interruption in each order, none twice', () => {
     const names = [...singleFaultSchedules(SERIAL, MATERIAL)].map(encodeSchedule);
     expect(new Set(names).size).toBe(names.length);
@@ -107,6 +114,13 @@ describe('shrinking', () => {
     };
     expect(encodeSchedule(await shrink(parsed('3copy,2:before4,3+2again:4.2,s1,1,1again,1copy'), fails))).toBe('3,1');
     expect(encodeSchedule(await shrink(parsed('s1,2,3:after7,1+1copy:3.1.2,2again'), fails))).toBe('3,1');
+  });
+
+  it('takes no step away that a later one needs', async () => {
+    const schedule = parseSchedule('1,s1,2,s2', { events: 2, steps: 2 }) ?? [];
+    const fails = (tried: Schedule): Promise<boolean> =>
+      Promise.resolve(tried.flatMap(actorsOf).some((actor) => actor.kind === 'step' && actor.step === 1));
+    expect(encodeSchedule(await shrink(schedule, fails))).toBe('s1,s2');
   });
 
   it('leaves the crash, at the first place that fails', async () => {
