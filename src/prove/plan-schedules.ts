@@ -1,6 +1,14 @@
 import { orders, type DeliveryKind } from '../testing/sequences.js';
 import type { Random } from './random.js';
-import { alone, OPERATION_POINTS, type Actor, type Fault, type Move, type Schedule } from './schedule.js';
+import {
+  alone,
+  encodeSchedule,
+  OPERATION_POINTS,
+  type Actor,
+  type Fault,
+  type Move,
+  type Schedule,
+} from './schedule.js';
 
 /** What schedules can be made of. */
 export interface Material {
@@ -23,6 +31,41 @@ export function serialSchedules({ events, steps }: Pick<Material, 'events' | 'st
     ...Array.from({ length: steps }, (_, step): Actor => ({ kind: 'step', step })),
     ...Array.from({ length: events }, (_, event): Actor => ({ kind: 'event', event, as: 'first' })),
   ]).map((actors) => actors.map((actor) => alone(actor)));
+}
+
+/** So many orders are always tried: six events have 720, and with one step 5,040. */
+const ALL_ORDERS_UP_TO = 1_000;
+
+/**
+ * The orders that a proof tries, the own one first: all, where those are at most a thousand or no more than was asked
+ * for. Otherwise every order of the events (720 at most) with the steps at random places in each, the same number in all.
+ * @param wanted schedules that were asked for
+ * @returns with `of`, how many there are
+ */
+export function ordersToTry(
+  material: Pick<Material, 'events' | 'steps'>,
+  wanted: number,
+  random: Random,
+): { readonly orders: readonly Schedule[]; readonly of: number } {
+  const serial = serialSchedules(material);
+  const most = Math.max(ALL_ORDERS_UP_TO, wanted);
+  if (serial.length <= most) return { orders: serial, of: serial.length };
+  const [own = [], ...others] = serial;
+  const each = Math.max(1, Math.floor(most / orders(material.events).length));
+  const taken = new Map<string, number>();
+  const chosen = new Set(
+    [own, ...random.shuffled(others)].filter((schedule) => {
+      const name = encodeSchedule(schedule.filter(isEvent));
+      const count = (taken.get(name) ?? 0) + 1;
+      taken.set(name, count);
+      return count <= each;
+    }),
+  );
+  return { orders: serial.filter((schedule) => chosen.has(schedule)), of: serial.length };
+}
+
+function isEvent(move: Move): boolean {
+  return actorOf(move)?.kind === 'event';
 }
 
 /** Every order of these in which steps stay as they are given: an application does one thing after the other. */
@@ -97,12 +140,9 @@ const neighboursAtOnce: Variants = function* (schedule, material) {
   }
 };
 
-/** How many those are, without making them. */
-export function countSingleFaults(serial: readonly Schedule[], material: Material): number {
-  const [one] = serial;
-  if (one === undefined) return 0;
-  const ofOne = [...singleFaultSchedules([one], material)].length;
-  return ofOne * serial.length;
+/** How many those are in one order. */
+export function countSingleFaults(order: Schedule, material: Material): number {
+  return [...singleFaultSchedules([order], material)].length;
 }
 
 /** A schedule in a random order with one to three faults of any kind. */

@@ -3,8 +3,8 @@ import type { Cast } from './cast.js';
 import { createJudge } from './judge.js';
 import {
   countSingleFaults,
+  ordersToTry,
   randomSchedule,
-  serialSchedules,
   singleFaultSchedules,
   type Material,
 } from './plan-schedules.js';
@@ -17,11 +17,17 @@ import { isSameViolation, type Violation } from './violation.js';
 export interface ProveOptions {
   readonly databaseUrl: string;
   readonly seed: number;
-  /** How many schedules are tried where there are too many to try all. */
+  /** How many schedules are tried where there are too many to try all; see `explore`. */
   readonly schedules: number;
   /** Only this one, as it is. */
   readonly only?: Schedule;
-  readonly onProgress?: (tried: number, of: number) => void;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** How far a proof is. `of` is an estimate until every order was tried, since runs are longer in some than in others. */
+export interface Progress {
+  readonly tried: number;
+  readonly of: number;
 }
 
 export interface Counterexample {
@@ -29,20 +35,25 @@ export interface Counterexample {
   readonly violation: Violation;
 }
 
-export interface Verdict {
+export interface Verdict extends Explored {
   readonly cast: Cast;
+  readonly durationMs: number;
+}
+
+export interface Explored {
   readonly counterexample: Counterexample | null;
   /** Schedules that were tried before the verdict; shrinking not counted. */
   readonly schedules: number;
+  /** Orders of events and steps without any fault: how many there are, and how many were to be tried. */
+  readonly orders: { readonly tried: number; readonly of: number };
   /** Whether every order, and every single fault in every order, was tried. */
   readonly exhaustive: boolean;
-  readonly durationMs: number;
 }
 
 /** Somewhat more than was asked for are tried when those are all: a verdict without chance is worth it. */
 const ALL_UP_TO_TIMES = 1.5;
 
-/** So many more with several faults at once, when every single one was tried. */
+/** So many more with several faults at once, as a share of what is tried for certain or asked for. */
 const COMBINED_SHARE = 0.2;
 
 /** Runs a proof: explores schedules until one fails, and shrinks that one. */
@@ -50,36 +61,44 @@ export async function prove(proof: Proof, options: ProveOptions): Promise<Verdic
   const startedAt = performance.now();
   const stage = await openStage(proof, options.databaseUrl);
   try {
-    const found = await explore(proof, stage, options);
-    return { ...found, cast: stage.cast, durationMs: performance.now() - startedAt };
+    const explored = await explore(proof, stage, options);
+    return { ...explored, cast: stage.cast, durationMs: performance.now() - startedAt };
   } finally {
     await stage.close();
   }
 }
 
-type Found = Pick<Verdict, 'counterexample' | 'schedules' | 'exhaustive'>;
-
-async function explore(proof: Proof, stage: Stage, options: ProveOptions): Promise<Found> {
+/**
+ * Tries, until one fails:
+ * 1. every order (see `ordersToTry` for more than a thousand), and every single fault of the proof's own order;
+ * 2. every single fault in every other order, where all of that is about as much as was asked for;
+ * 3. random schedules, most of them with several faults, until as many were tried as was asked for: at least a fifth of
+ *    that, or of 1 and 2 where those are all.
+ */
+export async function explore(
+  proof: Proof,
+  stage: Pick<Stage, 'cast' | 'play'>,
+  options: Omit<ProveOptions, 'databaseUrl'>,
+): Promise<Explored> {
   const { judge } = createJudge(proof, stage.play);
   const random = seededRandom(options.seed);
   const material = newMaterial(stage.cast, proof);
+  const { orders, of: allOrders } = ordersToTry(material, options.schedules, random);
+  const [own = []] = orders;
   const tried = new Set<string>();
-  let total = 0;
+  const asked = { orders: orders.length, allOrders, schedules: options.schedules };
+  let extent: Extent = { isSmall: false, total: options.only === undefined ? options.schedules : 1 };
 
   /** The counterexample that this schedule is, if it is one. */
   const attempt = async (schedule: Schedule): Promise<Counterexample | null> => {
     const name = encodeSchedule(schedule);
     if (tried.has(name)) return null;
     tried.add(name);
-    options.onProgress?.(tried.size, total);
+    options.onProgress?.({ tried: tried.size, of: extent.total });
     const run = await stage.play(schedule);
     learn(material, run);
     const violation = await judge(run);
     return violation === null ? null : { run, violation };
-  };
-  const verdictOf = async (found: Counterexample, exhaustive: boolean): Promise<Found> => {
-    const counterexample = options.only === undefined ? await shrunk(found, stage, judge) : found;
-    return { counterexample, schedules: tried.size, exhaustive };
   };
   const tryAll = async (schedules: Iterable<Schedule>): Promise<Counterexample | null> => {
     for (const schedule of schedules) {
@@ -88,52 +107,60 @@ async function explore(proof: Proof, stage: Stage, options: ProveOptions): Promi
     }
     return null;
   };
+  const explored = (counterexample: Counterexample | null): Explored => ({
+    counterexample,
+    schedules: tried.size,
+    orders: { tried: orders.length, of: allOrders },
+    exhaustive: counterexample === null && extent.isSmall,
+  });
+  const inParts = async (): Promise<Counterexample | null> => {
+    // The own order is what all others are held against, and says how much there is to try.
+    const inOwn = await attempt(own);
+    extent = extentOf(asked, countSingleFaults(own, material));
+    const inOrders = inOwn ?? (await tryAll(orders));
+    extent = extentOf(asked, countSingleFaults(own, material));
+    const single = inOrders ?? (await tryAll(singleFaultSchedules(extent.isSmall ? orders : [own], material)));
+    return single ?? (await tryAll(randomSchedules(orders, material, random, () => extent.total - tried.size)));
+  };
 
-  if (options.only !== undefined) {
-    const found = await attempt(options.only);
-    return found === null ? { counterexample: null, schedules: 1, exhaustive: false } : verdictOf(found, false);
+  if (options.only !== undefined) return explored(await attempt(options.only));
+  const found = await inParts();
+  return explored(found === null ? null : await shrunk(found, stage, judge));
+}
+
+interface Extent {
+  /** Whether every single fault in every order is tried. */
+  readonly isSmall: boolean;
+  /** Schedules in all. */
+  readonly total: number;
+}
+
+/** @param faults single faults of one order */
+function extentOf(
+  asked: { readonly orders: number; readonly allOrders: number; readonly schedules: number },
+  faults: number,
+): Extent {
+  const { orders, allOrders, schedules } = asked;
+  const all = allOrders * (1 + faults);
+  if (orders === allOrders && all <= schedules * ALL_UP_TO_TIMES) {
+    return { isSmall: true, total: Math.floor(all * (1 + COMBINED_SHARE)) };
   }
-
-  const serial = serialSchedules({ events: stage.cast.events.length, steps: stage.cast.steps.length });
-  const half = Math.max(1, Math.floor(options.schedules / 2));
-  const isAllSerial = serial.length <= half;
-  // The events' own order stands first and is what all others are held against.
-  const orders = isAllSerial ? serial : [...serial.slice(0, 1), ...random.shuffled(serial.slice(1)).slice(0, half - 1)];
-  total = orders.length;
-  const inOrders = await tryAll(orders);
-  if (inOrders !== null) return verdictOf(inOrders, false);
-
-  const count = countSingleFaults(serial, material);
-  const isSmall = isAllSerial && serial.length + count <= options.schedules * ALL_UP_TO_TIMES;
-  if (isSmall) {
-    total = Math.floor((serial.length + count) * (1 + COMBINED_SHARE));
-    const single = await tryAll(singleFaultSchedules(serial, material));
-    if (single !== null) return verdictOf(single, false);
-  } else {
-    total = options.schedules;
-    // What fails in the events' own order is the easiest to read, so that comes first.
-    const own = random.shuffled([...singleFaultSchedules(serial.slice(0, 1), material)]);
-    const found = await tryAll(own.slice(0, Math.max(0, Math.floor((total - tried.size) / 2))));
-    if (found !== null) return verdictOf(found, false);
-  }
-  const combined = await tryAll(randomSchedules(serial, material, random, () => total - tried.size));
-  if (combined !== null) return verdictOf(combined, false);
-  return { counterexample: null, schedules: tried.size, exhaustive: isSmall };
+  return { isSmall: false, total: Math.max(schedules, orders + faults + Math.ceil(schedules * COMBINED_SHARE)) };
 }
 
 /** Random schedules while any are wanted; where few exist they come again, so tries are bounded. */
 function* randomSchedules(
-  serial: readonly Schedule[],
+  orders: readonly Schedule[],
   material: Material,
   random: ReturnType<typeof seededRandom>,
   wanted: () => number,
 ): Generator<Schedule> {
-  for (let tries = 20 * wanted(); tries > 0 && wanted() > 0; tries -= 1) yield randomSchedule(serial, material, random);
+  for (let tries = 20 * wanted(); tries > 0 && wanted() > 0; tries -= 1) yield randomSchedule(orders, material, random);
 }
 
 async function shrunk(
   found: Counterexample,
-  stage: Stage,
+  stage: Pick<Stage, 'play'>,
   judge: (run: Run) => Promise<Violation | null>,
 ): Promise<Counterexample> {
   let shortest = found;

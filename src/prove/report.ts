@@ -14,12 +14,13 @@ export interface Asked {
 
 /** A verdict as one JSON document. */
 export function documentOf(verdict: Verdict, asked: Asked): Readonly<Record<string, unknown>> {
-  const { counterexample, schedules, exhaustive, durationMs } = verdict;
+  const { counterexample, schedules, orders, exhaustive, durationMs } = verdict;
   return {
     verdict: counterexample === null ? 'proven' : 'counterexample',
     file: asked.file,
     seed: asked.seed,
     schedules,
+    orders,
     exhaustive,
     durationMs: Math.round(durationMs),
     counterexample: counterexample === null ? null : describeCounterexample(verdict, counterexample, asked),
@@ -46,14 +47,11 @@ function describeCounterexample(
 
 /** A verdict as lines for a person. */
 export function linesOf(verdict: Verdict, asked: Asked): readonly string[] {
-  const { counterexample, cast, schedules, exhaustive, durationMs } = verdict;
+  const { counterexample, cast, schedules, durationMs } = verdict;
   const seconds = `${(durationMs / 1000).toFixed(1)} s`;
   if (counterexample === null) {
     if (asked.isRepeat) return ['This schedule ends as it should.'];
-    const how = exhaustive
-      ? 'every order, and in every order each duplicate, crash, lost answer and two at once'
-      : 'a random part of what is possible: more with --schedules, others with --seed';
-    return [`Proven: ${schedules} schedules, ${how} (${seconds}, seed ${asked.seed}).`];
+    return [`Proven: ${schedules} schedules, ${extentOf(verdict)} (${seconds}, seed ${asked.seed}).`];
   }
   const { run, violation } = counterexample;
   return [
@@ -67,6 +65,17 @@ export function linesOf(verdict: Verdict, asked: Asked): readonly string[] {
     'Repeat just this schedule:',
     `  ${repeatLine(asked, run.schedule)}`,
   ];
+}
+
+/** What was tried, and what was not. */
+function extentOf({ cast, orders, exhaustive }: Verdict): string {
+  const faults = 'each duplicate, crash, lost answer and two at once';
+  if (exhaustive) return `every order, and in every order ${faults}`;
+  const every =
+    orders.tried === orders.of
+      ? `every order (${orders.of})`
+      : `every order of the events with the steps at some of their places (${orders.tried} of ${orders.of} orders; all with --schedules ${orders.of})`;
+  return `${every}, ${faults} in ${cast.steps.length > 0 ? 'the given order, steps first' : 'the given order'}, and of these in other orders and of several at once a random part: more with --schedules, others with --seed`;
 }
 
 function evidenceOf(violation: Violation): readonly string[] {

@@ -12,6 +12,7 @@ import { proof as c22 } from '../prove/c22-unpaid-is-failed.js';
 import { proof as c33 } from '../prove/c33-locks-in-any-order.js';
 import { proof as callsOverHttp } from '../prove/calls-over-http.js';
 import { proof as lostUpdate } from '../prove/lost-update.js';
+import { parcelOfSix } from '../prove/one-order-of-six.js';
 import { proof as writeOutside } from '../prove/write-outside-transaction.js';
 import { proveHere, stepsOf } from '../support/prove-here.js';
 
@@ -122,4 +123,12 @@ describe('a plausible mistake is found, with a counterexample of at most five st
     expect(lines).toEqual(steps.map((step) => expect.stringMatching(step) as unknown));
     expect(JSON.stringify(violation)).toContain(found);
   });
+});
+
+it('a mistake is found that only one of the 720 orders of six events shows', async () => {
+  const unlucky = ['b', 'a', 'f', 'c', 'e', 'd'];
+  const verdict = await proveHere('one order of six', parcelOfSix(unlucky));
+  expect(stepsOf(verdict)).toEqual(
+    unlucky.map((id) => expect.stringContaining(`parcel.seen (evt_${id}): done`) as unknown),
+  );
 });

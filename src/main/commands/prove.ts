@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { loadConfig, requireDatabaseUrl } from '../../config/index.js';
 import { CommandError, DatabaseUnusableError } from '../../errors.js';
 import { loadProof } from '../../prove/load-proof.js';
-import { prove, type ProveOptions } from '../../prove/prove.js';
+import { prove, type Progress, type ProveOptions } from '../../prove/prove.js';
 import { documentOf, linesOf } from '../../prove/report.js';
 import { parseSchedule, type Schedule } from '../../prove/schedule.js';
 import type { Proof } from '../../testing/proof.js';
@@ -32,7 +32,12 @@ export function addProveCommand(program: Command, finish: (code: ExitCode) => vo
     )
     .argument('<file>', 'TypeScript or JavaScript file that exports a proof (defineProof of oncehook/testing)')
     .option('--seed <n>', 'of the random part; printed with the verdict', readSeed)
-    .option('--schedules <n>', 'how many to try where there are too many to try all', readCount, DEFAULT_SCHEDULES)
+    .option(
+      '--schedules <n>',
+      'how many to try at least; every order and every single fault of the given one are tried in any case',
+      readCount,
+      DEFAULT_SCHEDULES,
+    )
     .option('--repeat <schedule>', 'only this one, as a counterexample names it')
     .option(
       '--database-url <url>',
@@ -90,11 +95,14 @@ function newSeed(): number {
   return Math.floor(Math.random() * 2 ** 32);
 }
 
-function sayProgress(): (tried: number, of: number) => void {
-  let saidAt = performance.now();
-  return (tried, of) => {
-    if (performance.now() - saidAt < PROGRESS_EVERY_MS) return;
-    saidAt = performance.now();
-    process.stderr.write(`oncehook: ${tried} of ${of} schedules\n`);
+function sayProgress(): (progress: Progress) => void {
+  const startedAt = performance.now();
+  let saidAt = startedAt;
+  return ({ tried, of }) => {
+    const now = performance.now();
+    if (now - saidAt < PROGRESS_EVERY_MS) return;
+    saidAt = now;
+    const leftMs = ((now - startedAt) / tried) * (of - tried);
+    process.stderr.write(`oncehook: ${tried} of ${of} schedules, about ${Math.ceil(leftMs / 1000)} s left\n`);
   };
 }
