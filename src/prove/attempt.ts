@@ -13,8 +13,19 @@ export interface Attempt {
   deadlocks: number;
   /** Its place beside another attempt; null when it runs alone. */
   readonly lane: Lane | null;
+  /** Runs one after the other what is handed to it at once: a handler may send statements without awaiting each. */
+  readonly inOrder: <Result>(body: () => Promise<Result>) => Promise<Result>;
 }
 
 export function newAttempt(fault: Attempt['fault'], lane: Lane | null): Attempt {
-  return { statements: [], fault, lostAt: null, isInTransaction: false, deadlocks: 0, lane };
+  return { statements: [], fault, lostAt: null, isInTransaction: false, deadlocks: 0, lane, inOrder: createQueue() };
+}
+
+function createQueue(): Attempt['inOrder'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (body) => {
+    const own = last.then(body);
+    last = own.catch(() => undefined);
+    return own;
+  };
 }

@@ -60,7 +60,11 @@ function control(client: PoolClient, backend: number, attempt: Attempt, committe
     throw connectionLost();
   };
 
-  const sendInTurn = async (text: string, args: readonly unknown[]): Promise<unknown> => {
+  // As a session does it: the next statement is sent when the one before is answered, and has its turn only then.
+  const sendInTurn = (text: string, args: readonly unknown[]): Promise<unknown> =>
+    attempt.inOrder(() => sendNow(text, args));
+
+  const sendNow = async (text: string, args: readonly unknown[]): Promise<unknown> => {
     if (isLost) throw connectionLost();
     await attempt.lane?.take();
     attempt.statements.push(text);

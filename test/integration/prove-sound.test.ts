@@ -7,6 +7,7 @@ import { proof as c17 } from '../prove/c17-corrected.js';
 import { proof as c21 } from '../prove/c21-corrected.js';
 import { proof as c33 } from '../prove/c33-corrected.js';
 import { proof as latestState } from '../prove/latest-state.js';
+import { proof as statementsAtOnce } from '../prove/statements-at-once.js';
 import { proof as twoSteps } from '../prove/two-steps.js';
 import { proveHere, stepsOf } from '../support/prove-here.js';
 
@@ -18,6 +19,7 @@ const SOUND: readonly (readonly [string, Proof])[] = [
   ['C21, corrected', c21],
   ['C33, corrected', c33],
   ['a latest-state handler', latestState],
+  ['statements that are sent at once', statementsAtOnce],
   ['two steps, which come one after the other', twoSteps],
 ];
 
