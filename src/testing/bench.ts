@@ -6,7 +6,7 @@ import type { FetchReference } from '../domain/outcome.js';
 import { NO_BRAKE, type EffectMode } from '../operations/brake.js';
 import { createProcessing, performAll, readOperations, type OperationView } from './processing.js';
 import { rememberTables } from './reset-tables.js';
-import { openScratchDatabase, type TestDatabase } from './scratch-database.js';
+import { openScratchDatabase, type ScratchDatabase, type TestDatabase } from './scratch-database.js';
 import type { DeliveryKind, Sequence } from './sequences.js';
 import { withStandIns } from './stand-in-operations.js';
 import { completeEvent, copyOf, type CompleteEvent, type DeliverableEvent } from './test-event.js';
@@ -84,8 +84,18 @@ const PAST_HORIZON_MS = 2 * 3_600_000;
  * @throws DatabaseUnusableError with the next step, when there is no server or no right to make a database
  */
 export async function openWebhookBench(options: WebhookBenchOptions): Promise<WebhookBench> {
-  const { databaseUrl, setup, modeOf = () => 'auto' } = options;
+  const { databaseUrl, setup } = options;
   const database = await openScratchDatabase({ databaseUrl, ...(setup === undefined ? {} : { setup }) });
+  try {
+    return await benchOn(database, options);
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+}
+
+async function benchOn(database: ScratchDatabase, options: WebhookBenchOptions): Promise<WebhookBench> {
+  const { modeOf = () => 'auto' } = options;
   const { pool } = database;
   const reset = await rememberTables(pool);
   const scope = options.scope ?? 'stripe:default:test';

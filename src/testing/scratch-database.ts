@@ -44,11 +44,9 @@ const INSUFFICIENT_PRIVILEGE = '42501';
  */
 export async function openScratchDatabase(options: ScratchDatabaseOptions): Promise<ScratchDatabase> {
   const name = `oncehook_scratch_${randomBytes(6).toString('hex')}`;
-  await asMaintainer(options.databaseUrl, async (client) => {
-    await client.query(`create database ${name} template template0 encoding 'UTF8'`);
-    await client.query(`alter database ${name} set synchronous_commit = off`);
-    await allowedToFail(client.query(`alter database ${name} set deadlock_timeout = '${DEADLOCK_TIMEOUT}'`));
-  });
+  await asMaintainer(options.databaseUrl, (client) =>
+    client.query(`create database ${name} template template0 encoding 'UTF8'`),
+  );
   const url = new URL(options.databaseUrl);
   url.pathname = `/${name}`;
   const pool = openPool(url.href, options.connections ?? 10);
@@ -57,11 +55,18 @@ export async function openScratchDatabase(options: ScratchDatabaseOptions): Prom
     pool,
     query: pool.query.bind(pool),
     drop: async () => {
-      await pool.end();
+      const isIdle = pool.idleCount === pool.totalCount;
+      const ended = pool.end();
+      // A session that is still at work, or forgotten, is ended by the server.
+      if (isIdle) await ended;
       await asMaintainer(options.databaseUrl, (client) => client.query(`drop database if exists ${name} with (force)`));
     },
   };
   try {
+    await asMaintainer(options.databaseUrl, async (client) => {
+      await client.query(`alter database ${name} set synchronous_commit = off`);
+      await allowedToFail(client.query(`alter database ${name} set deadlock_timeout = '${DEADLOCK_TIMEOUT}'`));
+    });
     await migrate({ url: url.href, log: createLogger('silent', 'testing') });
     await options.setup?.(database);
     return database;
@@ -81,6 +86,7 @@ function openPool(url: string, max: number): pg.Pool {
   });
   // A session that is cut while idle is replaced; unheard, it would end the process.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

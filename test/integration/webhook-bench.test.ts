@@ -186,6 +186,22 @@ describe('a bench', () => {
   });
 });
 
+it('leaves no database behind when it cannot be opened', async () => {
+  let made = '';
+  const opening = openWebhookBench({
+    databaseUrl: inject('postgresUrl'),
+    handlers,
+    operations: [receipt, receipt],
+    setup: ({ url }) => {
+      made = new URL(url).pathname.slice(1);
+    },
+  });
+  await expect(opening).rejects.toThrow('receipt');
+  const { rows } = await bench.db.query('select from pg_database where datname = $1', [made]);
+  expect(made).toMatch(/^oncehook_scratch_/);
+  expect(rows).toEqual([]);
+});
+
 /** A role that may make databases and is no superuser, as on a managed server. */
 async function withPlainRole(body: (url: string) => Promise<void>): Promise<void> {
   const name = `bench_${randomBytes(4).toString('hex')}`;
