@@ -50,7 +50,7 @@ export class CheckpointError extends OncehookError {
 
 /** What an operator asked for cannot be found or done; the sentence says what to do instead. */
 export class CommandError extends OncehookError {
-  readonly code: 'not_found' | 'failed' | 'usage';
+  readonly code: 'not_found' | 'failed' | 'usage' | 'interrupted' | 'terminated';
 
   constructor(code: CommandError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -7,6 +7,9 @@ export const EXIT = {
   notFound: 3,
   /** `--wait` ended before the event did; what was asked for stands. */
   waitEnded: 4,
+  /** Ended by SIGINT and SIGTERM, as shells have it: 128 and the signal's number. */
+  interrupted: 130,
+  terminated: 143,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

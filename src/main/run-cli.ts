@@ -18,16 +18,17 @@ import { packageVersion } from './package-version.js';
 /**
  * The one program of oncehook, apart from the process that it runs in: reads `process.env` and writes to the standard
  * streams. Never rejects: what goes wrong is said on stderr and in the exit code.
+ * @param onForeignCode called before modules of the user's are loaded, which may hold the process for ever
  */
-export async function runCli(argv: readonly string[]): Promise<ExitCode> {
+export async function runCli(argv: readonly string[], onForeignCode: () => void = () => undefined): Promise<ExitCode> {
   try {
-    return await run(argv);
+    return await run(argv, onForeignCode);
   } catch (error) {
     return explain(error);
   }
 }
 
-async function run(argv: readonly string[]): Promise<ExitCode> {
+async function run(argv: readonly string[], onForeignCode: () => void): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.done;
   const finish = (code: ExitCode): void => {
     exitCode = code;
@@ -46,7 +47,7 @@ async function run(argv: readonly string[]): Promise<ExitCode> {
   addOperationsCommands(program, finish);
   addOrdersCommands(program, finish);
   addDiffCommand(program, finish);
-  addProveCommand(program, finish);
+  addProveCommand(program, finish, onForeignCode);
   addDevCommand(program, finish);
   await program.parseAsync([...argv]);
   return exitCode;

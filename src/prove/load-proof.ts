@@ -10,9 +10,7 @@ import { defineProof, type Proof } from '../testing/proof.js';
  * @throws CommandError (`usage`) saying what is wrong with the file
  */
 export async function loadProof(file: string, cwd: string): Promise<Proof> {
-  const path = resolve(cwd, file);
-  if (!existsSync(path)) throw new CommandError('usage', `There is no file ${file}`);
-  const exported = await load(path, file);
+  const exported = await load(requireFile(file, cwd), file);
   const candidate = exported.proof ?? exported.default;
   if (typeof candidate !== 'object' || candidate === null) {
     throw new CommandError(
@@ -28,6 +26,13 @@ export async function loadProof(file: string, cwd: string): Promise<Proof> {
       cause: error,
     });
   }
+}
+
+/** @throws CommandError (`usage`) when there is no such file */
+export function requireFile(file: string, cwd: string): string {
+  const path = resolve(cwd, file);
+  if (!existsSync(path)) throw new CommandError('usage', `There is no file ${file}`);
+  return path;
 }
 
 async function load(path: string, file: string): Promise<{ readonly proof?: unknown; readonly default?: unknown }> {

@@ -1,4 +1,5 @@
 import type { Proof } from '../testing/proof.js';
+import { openScratchDatabase, type ScratchDatabase } from '../testing/scratch-database.js';
 import type { Cast } from './cast.js';
 import { createJudge } from './judge.js';
 import {
@@ -15,12 +16,15 @@ import { openStage, type Run, type Stage } from './stage.js';
 import { isSameViolation, type Violation } from './violation.js';
 
 export interface ProveOptions {
-  readonly databaseUrl: string;
+  /** A scratch database without the proof's tables; stays the caller's to drop. */
+  readonly database: ScratchDatabase;
   readonly seed: number;
   /** How many schedules are tried where there are too many to try all; see `explore`. */
   readonly schedules: number;
   /** Only this one, as it is. */
   readonly only?: Schedule;
+  /** Ends the proof between two schedules, with its reason as the error. */
+  readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -56,15 +60,22 @@ const ALL_UP_TO_TIMES = 1.5;
 /** So many more with several faults at once, as a share of what is tried for certain or asked for. */
 const COMBINED_SHARE = 0.2;
 
+/** A session for each of two attempts, for invariants and for `state`, and for the watch over locks; some to spare. */
+const CONNECTIONS = 6;
+
+export function openProofDatabase(databaseUrl: string): Promise<ScratchDatabase> {
+  return openScratchDatabase({ databaseUrl, connections: CONNECTIONS });
+}
+
 /** Runs a proof: explores schedules until one fails, and shrinks that one. */
 export async function prove(proof: Proof, options: ProveOptions): Promise<Verdict> {
   const startedAt = performance.now();
-  const stage = await openStage(proof, options.databaseUrl);
+  const stage = await openStage(proof, options.database);
   try {
     const explored = await explore(proof, stage, options);
     return { ...explored, cast: stage.cast, durationMs: performance.now() - startedAt };
   } finally {
-    await stage.close();
+    stage.close();
   }
 }
 
@@ -78,9 +89,13 @@ export async function prove(proof: Proof, options: ProveOptions): Promise<Verdic
 export async function explore(
   proof: Proof,
   stage: Pick<Stage, 'cast' | 'play'>,
-  options: Omit<ProveOptions, 'databaseUrl'>,
+  options: Omit<ProveOptions, 'database'>,
 ): Promise<Explored> {
-  const { judge } = createJudge(proof, stage.play);
+  const play: Stage['play'] = (schedule) => {
+    options.signal?.throwIfAborted();
+    return stage.play(schedule);
+  };
+  const { judge } = createJudge(proof, play);
   const random = seededRandom(options.seed);
   const material = newMaterial(stage.cast, proof);
   const { orders, of: allOrders } = ordersToTry(material, options.schedules, random);
@@ -95,7 +110,7 @@ export async function explore(
     if (tried.has(name)) return null;
     tried.add(name);
     options.onProgress?.({ tried: tried.size, of: extent.total });
-    const run = await stage.play(schedule);
+    const run = await play(schedule);
     learn(material, run);
     const violation = await judge(run);
     return violation === null ? null : { run, violation };
@@ -125,7 +140,7 @@ export async function explore(
 
   if (options.only !== undefined) return explored(await attempt(options.only));
   const found = await inParts();
-  return explored(found === null ? null : await shrunk(found, stage, judge));
+  return explored(found === null ? null : await shrunk(found, play, judge));
 }
 
 interface Extent {
@@ -160,12 +175,12 @@ function* randomSchedules(
 
 async function shrunk(
   found: Counterexample,
-  stage: Pick<Stage, 'play'>,
+  play: Stage['play'],
   judge: (run: Run) => Promise<Violation | null>,
 ): Promise<Counterexample> {
   let shortest = found;
   await shrink(found.run.schedule, async (schedule) => {
-    const run = await stage.play(schedule);
+    const run = await play(schedule);
     const violation = await judge(run);
     if (violation === null || !isSameViolation(found.violation, violation)) return false;
     shortest = { run, violation };

@@ -8,7 +8,7 @@ import { CheckpointError, CommandError } from '../errors.js';
 import { ageOperation, createProcessing, readOperations, type Processing } from '../testing/processing.js';
 import type { Proof } from '../testing/proof.js';
 import { rememberTables } from '../testing/reset-tables.js';
-import { openScratchDatabase, type ScratchDatabase } from '../testing/scratch-database.js';
+import type { ScratchDatabase } from '../testing/scratch-database.js';
 import { withStandIns } from '../testing/stand-in-operations.js';
 import { newAttempt, type Attempt } from './attempt.js';
 import { castOf, eventOf, stepOf, type Cast } from './cast.js';
@@ -44,7 +44,7 @@ export interface Run {
 export interface Stage {
   readonly cast: Cast;
   readonly play: (schedule: Schedule) => Promise<Run>;
-  readonly close: () => Promise<void>;
+  readonly close: () => void;
 }
 
 /** Waits are looked at again after this long, and have ended after the second, in milliseconds. */
@@ -74,13 +74,9 @@ interface OperationFaults {
   armed: OperationPoint | null;
 }
 
-export async function openStage(proof: Proof, databaseUrl: string): Promise<Stage> {
-  const { setup } = proof;
-  const database = await openScratchDatabase({
-    databaseUrl,
-    connections: 6,
-    ...(setup === undefined ? {} : { setup }),
-  });
+/** @param database without the proof's tables; stays the caller's to drop */
+export async function openStage(proof: Proof, database: ScratchDatabase): Promise<Stage> {
+  await ofProof('setup', () => proof.setup?.(database));
   const reset = await rememberTables(database.pool);
   const cast = castOf(proof);
   const notes: Notes = { violation: null };
@@ -103,6 +99,7 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
       return Promise.reject(new CheckpointError(`checkpoint ${name}`));
     },
   });
+  await warmUp(database.pool);
   const stopWatching = watchOutsideCalls((call) => {
     if (controlled.current()?.isInTransaction !== true) return;
     // A request says more than the connection that it is made over, which is told of first.
@@ -110,7 +107,6 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
       notes.violation = null;
     note(notes, proof, { kind: 'outside_call', text: `${call} while its transaction was open` });
   });
-  await warmUp(database.pool);
   const scene: Scene = { proof, cast, database, controlled, processing, notes, faults };
   return {
     cast,
@@ -128,10 +124,7 @@ export async function openStage(proof: Proof, databaseUrl: string): Promise<Stag
       notes.violation = null;
       return play(scene, schedule);
     },
-    close: async () => {
-      stopWatching();
-      await database.drop();
-    },
+    close: stopWatching,
   };
 }
 

@@ -18,6 +18,7 @@ beforeAll(async () => {
   dir = openTempDir();
   mkdirSync(join(dir, 'node_modules'));
   symlinkSync(ROOT, join(dir, 'node_modules/oncehook'));
+  symlinkSync(join(ROOT, 'node_modules/pg'), join(dir, 'node_modules/pg'));
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }');
   [mistake, sound, lostUpdate] = ['c17-last-refund-only', 'c14-corrected', 'lost-update'].map(install) as [
     string,
@@ -42,6 +43,23 @@ function install(name: string): string {
     text.replaceAll('../../src/testing/index.js', 'oncehook/testing').replaceAll('../../src/index.js', 'oncehook'),
   );
   return file;
+}
+
+function write(name: string, text: string): string {
+  const file = join(dir, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+/** The sound proof with something more, in a file of its own. */
+function soundWith(
+  name: string,
+  { before = '', more = '' }: { readonly before?: string; readonly more?: string },
+): string {
+  return write(
+    name,
+    `import { proof as sound } from ${JSON.stringify(sound)};\n${before}\nexport const proof = { ...sound, ${more} };\n`,
+  );
 }
 
 function prove(...args: readonly string[]): Promise<CommandResult> {
@@ -130,19 +148,102 @@ export default defineProof({ ...sound, state });
 `;
     const file = join(dir, 'aliased.ts');
     writeFileSync(file, text);
-    symlinkSync(join(ROOT, 'node_modules/pg'), join(dir, 'node_modules/pg'));
     const { code, stdout, stderr } = await prove(file, '--repeat', 's1,1');
     expect([code, stdout, stderr]).toEqual([0, 'This schedule ends as it should.\n', '']);
   });
 });
 
-describe('oncehook prove ends with 2 and the next step', () => {
-  function write(name: string, text: string): string {
-    const file = join(dir, name);
-    writeFileSync(file, text);
-    return file;
+describe("the application's own connections", () => {
+  it('lead to the scratch database, so that what they write is seen, and to no other', async () => {
+    await database.rows('create table points_given (points integer not null)');
+    const file = write(
+      'own-pool.ts',
+      `import pg from 'pg';
+import { applied, defineHandlers, duplicate } from 'oncehook';
+import { defineProof } from 'oncehook/testing';
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 1 });
+await pool.query('select 1');
+
+const handlers = defineHandlers({
+  'points.earned': async (event, tx) => {
+    const { rowCount } = await tx.query('insert into known (id) values (1) on conflict do nothing');
+    if (rowCount === 0) return duplicate();
+    await pool.query('insert into points_given (points) values (10)');
+    return applied();
+  },
+});
+export const proof = defineProof({
+  handlers,
+  setup: (db) => db.query('create table points_given (points integer not null); create table known (id integer primary key)'),
+  events: [{ type: 'points.earned', payload: {} }],
+  state: async (db) => (await db.query('select sum(points)::int as points from points_given')).rows,
+});
+`,
+    );
+    const { code, stdout } = await prove(file, '--json');
+    const { counterexample } = JSON.parse(stdout) as ProveDocument;
+    expect(code).toBe(1);
+    expect(counterexample).toMatchObject({
+      kind: 'end',
+      differences: [{ path: 'state[0].points', expected: 10, found: 20 }],
+    });
+    expect(await database.rows('select * from points_given')).toEqual([]);
+  });
+});
+
+describe('oncehook prove ends, and leaves no database behind,', () => {
+  /** Says which database is its own. */
+  const NAMED = `setup: async (db) => { await sound.setup(db); process.stderr.write(new URL(db.url).pathname + '\\n'); },`;
+
+  async function isGone(stderr: string): Promise<boolean> {
+    const name = /oncehook_scratch_[0-9a-f]+/.exec(stderr)?.[0];
+    if (name === undefined) throw new Error(`No scratch database is named in: ${stderr}`);
+    return (await database.rows('select from pg_database where datname = $1', [name])).length === 0;
   }
 
+  it('though modules of the application hold timers and connections', async () => {
+    const before = `import pg from 'pg';
+setInterval(() => undefined, 1_000);
+await new pg.Pool({ connectionString: process.env.DATABASE_URL }).query('select 1');`;
+    const { code, stdout, stderr } = await prove(soundWith('timer.ts', { before, more: NAMED }), '--repeat', 's1,1');
+    expect([code, stdout]).toEqual([0, 'This schedule ends as it should.\n']);
+    expect(await isGone(stderr)).toBe(true);
+  });
+
+  it('though the file cannot be loaded and has begun something', async () => {
+    const before = `setInterval(() => undefined, 1_000);
+process.stderr.write(process.env.DATABASE_URL + '\\n');
+throw new Error('not today');`;
+    const { code, stderr } = await prove(soundWith('timer-and-throw.ts', { before }));
+    expect(code).toBe(2);
+    expect(stderr).toContain('not today');
+    expect(await isGone(stderr)).toBe(true);
+  });
+
+  it('when code that nobody awaits fails, with 2 and its line', async () => {
+    const more = `${NAMED} given: (db) => { void db.query('select no_such_column'); },`;
+    const { code, stderr } = await prove(soundWith('stray.ts', { more }));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/Code that nobody awaits failed: .*no_such_column/s);
+    expect(await isGone(stderr)).toBe(true);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('at %s, with %i, whatever the proof is waiting for', async (signal, expected) => {
+    const more = `${NAMED} given: () => new Promise(() => { process.stderr.write('waits\\n'); }),`;
+    const { code, stdout, stderr } = await runCommand(['prove', soundWith(`hangs-${signal}.ts`, { more })], env, '', {
+      signal,
+      when: 'waits\n',
+    });
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(await isGone(stderr)).toBe(true);
+  });
+});
+
+describe('oncehook prove ends with 2 and the next step', () => {
   it('without a file', async () => {
     const { code, stderr } = await prove('./nowhere.ts');
     expect([code, stderr]).toEqual([2, 'oncehook: There is no file ./nowhere.ts\n']);

@@ -10,11 +10,15 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs one `oncehook` command from the build, as a user does. */
+/**
+ * Runs one `oncehook` command from the build, as a user does.
+ * @param stop sends it a signal, once, when its stderr says this
+ */
 export async function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   input = '',
+  stop: { readonly signal: NodeJS.Signals; readonly when: string } | null = null,
 ): Promise<CommandResult> {
   const child = spawn(process.execPath, [compiled('src/main/cli.js'), ...args], {
     cwd: ROOT,
@@ -23,6 +27,12 @@ export async function runCommand(
   const chunks = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (chunks.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (chunks.stderr += text));
+  let left = stop;
+  child.stderr.on('data', () => {
+    if (left === null || !chunks.stderr.includes(left.when)) return;
+    child.kill(left.signal);
+    left = null;
+  });
   child.stdin.end(input);
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, ...chunks };

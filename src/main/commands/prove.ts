@@ -1,14 +1,16 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { loadConfig, requireDatabaseUrl } from '../../config/index.js';
 import { CommandError, DatabaseUnusableError } from '../../errors.js';
-import { loadProof } from '../../prove/load-proof.js';
-import { prove, type Progress, type ProveOptions } from '../../prove/prove.js';
-import { documentOf, linesOf } from '../../prove/report.js';
+import { loadProof, requireFile } from '../../prove/load-proof.js';
+import { openProofDatabase, prove, type Progress, type ProveOptions, type Verdict } from '../../prove/prove.js';
+import { documentOf, linesOf, type Asked } from '../../prove/report.js';
 import { parseSchedule, type Schedule } from '../../prove/schedule.js';
 import type { Proof } from '../../testing/proof.js';
 import { readCount } from '../command-options.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
+import { pointEnvironmentAt } from '../point-environment.js';
 import { printDocument } from '../print-document.js';
+import { untilInterrupted, type Interruption } from '../until-interrupted.js';
 
 interface ProveCommandOptions {
   readonly seed?: number;
@@ -24,7 +26,7 @@ const DEFAULT_SCHEDULES = 1_000;
 const PROGRESS_EVERY_MS = 2_000;
 
 /** `oncehook prove`: a file's own handlers under crashes, duplicates, every order, and two at once. */
-export function addProveCommand(program: Command, finish: (code: ExitCode) => void): void {
+export function addProveCommand(program: Command, finish: (code: ExitCode) => void, onForeignCode: () => void): void {
   program
     .command('prove')
     .description(
@@ -46,23 +48,40 @@ export function addProveCommand(program: Command, finish: (code: ExitCode) => vo
     .option('--json', 'print one JSON document')
     .addHelpText('after', '\nExample: oncehook prove ./handlers.ts\nExit code: 0 proven, 1 counterexample, 2 usage.')
     .action(async (file: string, options: ProveCommandOptions) => {
+      onForeignCode();
+      requireFile(file, process.cwd());
       const databaseUrl = options.databaseUrl ?? configuredDatabase();
-      const proof = await loadProof(file, process.cwd());
-      const seed = options.seed ?? newSeed();
-      const only = options.repeat === undefined ? {} : { only: readSchedule(options.repeat, proof) };
-      const proveOptions: ProveOptions = {
-        databaseUrl,
-        seed,
-        schedules: options.schedules,
-        onProgress: sayProgress(),
-        ...only,
-      };
-      const verdict = await prove(proof, proveOptions).catch(notRun);
-      const asked = { file, seed, isRepeat: options.repeat !== undefined };
+      const asked = { file, seed: options.seed ?? newSeed(), isRepeat: options.repeat !== undefined };
+      const verdict = await untilInterrupted((interruption) => proveFile(databaseUrl, options, asked, interruption));
       if (options.json === true) printDocument(documentOf(verdict, asked));
       else process.stdout.write(`${linesOf(verdict, asked).join('\n')}\n`);
       finish(verdict.counterexample === null ? EXIT.done : EXIT.failed);
     });
+}
+
+/**
+ * The file is loaded when the scratch database is there, with the environment pointing at it: a connection that the
+ * application's own modules open then leads to no other database.
+ */
+async function proveFile(
+  databaseUrl: string,
+  { schedules, repeat }: ProveCommandOptions,
+  { file, seed }: Asked,
+  interruption: Interruption,
+): Promise<Verdict> {
+  const database = await openProofDatabase(databaseUrl).catch(notRun);
+  const pointBack = pointEnvironmentAt(database.url, process.env);
+  try {
+    interruption.signal.throwIfAborted();
+    const proof = await interruption.of(loadProof(file, process.cwd()));
+    const only = repeat === undefined ? {} : { only: readSchedule(repeat, proof) };
+    const { signal } = interruption;
+    const options: ProveOptions = { database, seed, schedules, signal, onProgress: sayProgress(), ...only };
+    return await interruption.of(prove(proof, options));
+  } finally {
+    pointBack();
+    await database.drop();
+  }
 }
 
 /** Exit code 1 means a counterexample; a proof that could not be run has not found one. */
