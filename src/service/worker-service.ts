@@ -6,6 +6,7 @@ import { createPool } from '../db/pool.js';
 import { startSweepLoop } from '../maintenance/sweep-loop.js';
 import { createSweeper } from '../maintenance/sweeper.js';
 import { claimDueOperations, returnOperations } from '../operations/claim-due.js';
+import { createOperationRegistry } from '../operations/registry.js';
 import { failedTaskAttempts, terminateRun } from '../temporal/stuck-runs.js';
 import { watchSearchAttributes } from '../temporal/watch-search-attributes.js';
 import { createWorkflowStarts, isUnanswered } from '../temporal/workflow-starts.js';
@@ -27,7 +28,7 @@ export interface WorkerServiceOptions extends ServiceContext {
 export interface WorkerService {
   readonly activities: Activities;
   /**
-   * Waits until the database answers and its schema fits, then starts the sweeper.
+   * Waits until the database answers and its schema fits, then starts the sweeper; once, however often it is called.
    * @param signal aborted when nobody wants that any more
    * @returns false when it was stopped before that.
    * @throws DatabaseUnusableError when the database can never do.
@@ -54,13 +55,11 @@ const START_DEADLINE_MS = 2_000;
  */
 export function createWorkerService(options: WorkerServiceOptions): WorkerService {
   const { config, client, log, metrics, checkpoints } = options;
-  const operations = operationKinds(config, client, options.operations);
+  // All that may be refused comes before what has to be ended.
+  const registry = createOperationRegistry(operationKinds(config, client, options.operations));
   const handlerSets = new Map([...builtInHandlerSets(config), ...options.handlerSets]);
   const sources = workerSources(config, handlerSets);
-  const brakeOf = effectBrakes(
-    config,
-    operations.map(({ kind }) => kind),
-  );
+  const brakeOf = effectBrakes(config, registry.kinds);
   const pool = createPool({
     url: requireDatabaseUrl(config),
     applicationName: 'oncehook worker',
@@ -73,7 +72,7 @@ export function createWorkerService(options: WorkerServiceOptions): WorkerServic
   const activities = createWorkerActivities({
     pool,
     sources,
-    operations,
+    registry,
     brakeOf,
     wait: {
       firstWaitMs: config.orders.firstWaitMs,
@@ -115,17 +114,19 @@ export function createWorkerService(options: WorkerServiceOptions): WorkerServic
     { name: 'search attributes', stop: attributes.stop },
   ];
   const stopping = new AbortController();
+  const start = async (signal: AbortSignal): Promise<boolean> => {
+    const ending = AbortSignal.any([signal, stopping.signal]);
+    await untilDatabaseReady(pool, log, ending);
+    if (ending.aborted) return false;
+    const loop = startSweepLoop({ sweeper, startsPerSecond: config.dispatch.startsPerSecond, log });
+    parts.push({ name: 'sweeper', stop: loop.stop });
+    return true;
+  };
+  let started: Promise<boolean> | undefined;
   let stopped: Promise<void> | undefined;
   return {
     activities,
-    start: async (signal = stopping.signal) => {
-      const ending = AbortSignal.any([signal, stopping.signal]);
-      await untilDatabaseReady(pool, log, ending);
-      if (ending.aborted) return false;
-      const loop = startSweepLoop({ sweeper, startsPerSecond: config.dispatch.startsPerSecond, log });
-      parts.push({ name: 'sweeper', stop: loop.stop });
-      return true;
-    },
+    start: (signal = stopping.signal) => (started ??= start(signal)),
     stop: () => {
       stopping.abort();
       return (stopped ??= stopAll(parts, log));

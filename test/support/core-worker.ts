@@ -12,6 +12,7 @@ import { defineOperation, type FetchedObject, type HandlerSet } from '../../src/
 import { createLogger } from '../../src/observability/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { NO_BRAKE } from '../../src/operations/brake.js';
+import { createOperationRegistry } from '../../src/operations/registry.js';
 import { sha256Hex } from '../../src/sha256.js';
 import { readThinEvent } from '../../src/providers/stripe-thin-event.js';
 import { createWorkflowStarts, type WorkflowStarts } from '../../src/temporal/workflow-starts.js';
@@ -64,7 +65,9 @@ export async function startCoreWorker(database: TestDatabase, options: CoreWorke
   const activities = createWorkerActivities({
     pool,
     sources: options.sources ?? new Map([['stripe', stripeSource(options)]]),
-    operations: ['email', 'refund', 'cancel_payment_intent'].map((kind) => countingEffect(kind, performed)),
+    registry: createOperationRegistry(
+      ['email', 'refund', 'cancel_payment_intent'].map((kind) => countingEffect(kind, performed)),
+    ),
     brakeOf: () => NO_BRAKE,
     wait: options.wait ?? SHORT_WAITS,
     searchAttributes: () => true,
