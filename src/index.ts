@@ -30,6 +30,8 @@ export {
   type WebhookWorkerOptions,
 } from './embed/webhook-worker.js';
 export type { WebhookOptions } from './embed/webhook-options.js';
+export { signalWorkflowOperation } from './providers/signal-workflow.js';
+export { startWorkflowOperation, type WorkflowOperationOptions } from './providers/start-workflow.js';
 export { ConfigError, DatabaseUnusableError, OncehookError } from './errors.js';
 export {
   emailOperation,

@@ -28,7 +28,12 @@ export type {
 } from './operations.js';
 export type { FetchContext, FetchReference, HandlerOutcome, ObjectFetch, PlannedOperation } from '../domain/outcome.js';
 export { signalWorkflow, startWorkflow } from './workflow-operations.js';
-export type { SignalWorkflowParams, StartWorkflowParams, WorkflowToStart } from './workflow-operations.js';
+export type {
+  SignalWorkflowParams,
+  StartWorkflowParams,
+  WorkflowOperationName,
+  WorkflowToStart,
+} from './workflow-operations.js';
 export type { EventKey } from '../domain/event.js';
 export { operationKey } from '../domain/operation.js';
 export { formatMinor, isMinorAmount } from '../domain/money.js';

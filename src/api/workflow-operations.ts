@@ -36,15 +36,27 @@ export interface SignalWorkflowParams {
 /** The event that calls for the operation; of it only the tenant goes into the operation's name. */
 type CallingEvent = Pick<WebhookEvent, 'tenant'>;
 
+export interface WorkflowOperationName {
+  /**
+   * A kind of one's own, made with `startWorkflowOperation` or `signalWorkflowOperation`, for workflows of another
+   * namespace; by default the built-in one. It is part of the operation's name.
+   */
+  readonly kind?: string;
+}
+
 /**
  * Starts a workflow once for its ID: whatever events call for it, and also when it has ended long ago.
  * Two events that name different parameters for one workflow ID contradict each other (`operation_conflict`).
  */
-export function startWorkflow(params: StartWorkflowParams, { tenant }: CallingEvent): PlannedOperation {
+export function startWorkflow(
+  params: StartWorkflowParams,
+  { tenant }: CallingEvent,
+  { kind = START_WORKFLOW }: WorkflowOperationName = {},
+): PlannedOperation {
   const { workflowType, workflowId, taskQueue, args, workflowExecutionTimeoutMs } = params;
   return {
-    kind: START_WORKFLOW,
-    key: operationKey('start-workflow', tenant, workflowId),
+    kind,
+    key: operationKey(nameOfKind(kind), tenant, workflowId),
     params: { workflowType, workflowId, taskQueue, args, workflowExecutionTimeoutMs },
   };
 }
@@ -53,11 +65,20 @@ export function startWorkflow(params: StartWorkflowParams, { tenant }: CallingEv
  * Signals a workflow once for a business key: whatever events call for it, and whichever comes first, the event or the
  * workflow. Two events that name different parameters under one key contradict each other (`operation_conflict`).
  */
-export function signalWorkflow(params: SignalWorkflowParams, { tenant }: CallingEvent): PlannedOperation {
+export function signalWorkflow(
+  params: SignalWorkflowParams,
+  { tenant }: CallingEvent,
+  { kind = SIGNAL_WORKFLOW }: WorkflowOperationName = {},
+): PlannedOperation {
   const { workflowId, key, payload, signal, start } = params;
   return {
-    kind: SIGNAL_WORKFLOW,
-    key: operationKey('signal-workflow', tenant, workflowId, key),
+    kind,
+    key: operationKey(nameOfKind(kind), tenant, workflowId, key),
     params: { workflowId, key, payload, signal, start },
   };
+}
+
+/** As operations are named: `signal-workflow:...`, for the kind `signal_workflow`. */
+function nameOfKind(kind: string): string {
+  return kind.replaceAll('_', '-');
 }

@@ -26,7 +26,7 @@ import {
   workflowToStartShape,
 } from './workflow-params.js';
 
-/** What a handler gives for an operation of kind `signal_workflow`. */
+/** What a handler gives for an operation of kind `signal_workflow`, or of one's own made with it. */
 export const signalParams = z.strictObject({
   workflowId,
   key: z.string().min(1).max(500),
@@ -36,14 +36,16 @@ export const signalParams = z.strictObject({
 });
 
 /**
- * Signals a user's workflow, once for a business key. The request's ID is derived from the operation's key, so Temporal
- * drops a repetition within a run; what may have gone to an earlier run is looked for in the histories before it is sent
- * again; and the business key travels in the signal, for the receiver.
+ * A kind of operations that signals a user's workflow, once for a business key. The request's ID is derived from the
+ * operation's key, so Temporal drops a repetition within a run; what may have gone to an earlier run is looked for in the
+ * histories before it is sent again; and the business key travels in the signal, for the receiver. Plan it with
+ * `signalWorkflow(params, event, { kind })`.
+ * @throws TypeError when the kind's name is malformed.
  */
 export function signalWorkflowOperation(options: WorkflowOperationOptions): AnyOperationDefinition {
-  const { client, giveUpAfterMs = GIVE_UP_MS } = options;
+  const { kind = SIGNAL_WORKFLOW, client, giveUpAfterMs = GIVE_UP_MS } = options;
   return defineOperation<SignalWorkflowParams>({
-    kind: SIGNAL_WORKFLOW,
+    kind,
     params: signalParams,
     perform: async (attempt) => {
       const { workflowId: id } = attempt.params;

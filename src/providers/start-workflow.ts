@@ -13,24 +13,30 @@ import { answerOfFailure, lookOfFailure } from './temporal-failure.js';
 import { defaultArgs, GIVE_UP_MS, keyTrustMs, workflowToStartShape, workflowId } from './workflow-params.js';
 
 export interface WorkflowOperationOptions {
-  /** Its namespace is the one of the workflows. Calls are made with it as it is, data converter included. */
+  /** Lower snake case; by default the name of the built-in kind. */
+  readonly kind?: string;
+  /**
+   * Its namespace is the one of the workflows. Calls are made with it as it is, data converter included; whoever made it
+   * closes it, after the worker.
+   */
   readonly client: Client;
   /** How long attempts are repeated, in milliseconds since the first; 3 days by default. */
   readonly giveUpAfterMs?: number;
 }
 
-/** What a handler gives for an operation of kind `start_workflow`. */
+/** What a handler gives for an operation of kind `start_workflow`, or of one's own made with it. */
 export const startParams = z.strictObject({ ...workflowToStartShape, workflowId });
 
 /**
- * Starts a user's workflow, once for its ID. Temporal refuses a second start of an ID while it remembers the first
- * (`REJECT_DUPLICATE`); after that the operation's row does. An ID that is taken by a workflow of the same type counts
- * as started, whoever did it.
+ * A kind of operations that starts a user's workflow, once for its ID. Temporal refuses a second start of an ID while it
+ * remembers the first (`REJECT_DUPLICATE`); after that the operation's row does. An ID that is taken by a workflow of the
+ * same type counts as started, whoever did it. Plan it with `startWorkflow(params, event, { kind })`.
+ * @throws TypeError when the kind's name is malformed.
  */
 export function startWorkflowOperation(options: WorkflowOperationOptions): AnyOperationDefinition {
-  const { client, giveUpAfterMs = GIVE_UP_MS } = options;
+  const { kind = START_WORKFLOW, client, giveUpAfterMs = GIVE_UP_MS } = options;
   return defineOperation<StartWorkflowParams>({
-    kind: START_WORKFLOW,
+    kind,
     params: startParams,
     perform: async ({ params, event, signal }) => {
       const args = params.args ?? defaultArgs(event);

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Connection, defaultPayloadConverter } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { CheckpointHook } from '../../src/checkpoints.js';
 import {
   signalWorkflow,
+  signalWorkflowOperation,
   startWorkflow,
+  startWorkflowOperation,
   type AnyOperationDefinition,
   type EventKey,
   type PlannedOperation,
 } from '../../src/index.js';
-import { signalWorkflowOperation } from '../../src/providers/signal-workflow.js';
-import { startWorkflowOperation } from '../../src/providers/start-workflow.js';
 import { createTemporalClient } from '../../src/temporal/connect.js';
 import { openOperationsBench, type OperationsBench, type PerformOptions } from '../support/operations-bench.js';
 import { until } from '../support/until.js';
@@ -469,6 +470,79 @@ describe('signal_workflow', () => {
       expect(await bench.read(key)).toMatchObject({ last_error: 'namespace_not_found' });
     }
     expect(log.filter((line) => line.includes('until its configuration is mended'))).toHaveLength(2);
+  });
+});
+
+describe('kinds of one’s own', () => {
+  const SHIPPING = 'shipping';
+  const kind = { start: 'start_shipping', signal: 'signal_shipping' };
+  let shipping: Client;
+  let kinds: readonly AnyOperationDefinition[];
+
+  beforeAll(async () => {
+    await client.workflowService.registerNamespace({
+      namespace: SHIPPING,
+      workflowExecutionRetentionPeriod: msToTs('1 day'),
+    });
+    shipping = new Client({ connection, namespace: SHIPPING });
+    // Servers hear of a new namespace some seconds later.
+    const isThere = (): Promise<boolean> =>
+      shipping.workflow.count().then(
+        () => true,
+        () => false,
+      );
+    await until('the namespace can be used', isThere, 60_000);
+    kinds = [
+      ...definitions,
+      startWorkflowOperation({ kind: kind.start, client: shipping }),
+      signalWorkflowOperation({ kind: kind.signal, client: shipping }),
+    ];
+  }, 90_000);
+
+  test('act in the namespace of their client, beside the built-in ones', async () => {
+    const id = newId();
+    const here = { workflowType: 'order', workflowId: id, taskQueue: QUEUE };
+    const wake = { workflowId: id, key: 'paid' };
+    const operations = [
+      startWorkflow(here, TENANT),
+      signalWorkflow(wake, TENANT),
+      startWorkflow({ ...here, args: ['o_1'] }, TENANT, { kind: kind.start }),
+      signalWorkflow({ ...wake, payload: 'there' }, TENANT, { kind: kind.signal }),
+    ];
+    expect(operations.map(({ key }) => key)).toEqual([
+      `start-workflow:t1:${id}`,
+      `signal-workflow:t1:${id}:paid`,
+      `start-shipping:t1:${id}`,
+      `signal-shipping:t1:${id}:paid`,
+    ]);
+    expect(await bench.plan(operations, { definitions: kinds, event: EVENT })).toMatchObject({ kind: 'planned' });
+    for (const { key } of operations) {
+      const checkpoints = deathAt('operation.answered');
+      expect(await settle(key, { definitions: kinds, checkpoints })).toBe('confirmed');
+    }
+    expect(await signalsIn(id)).toEqual([{ key: 'paid', payload: EVENT }]);
+    const { events } = await shipping.workflow.getHandle(id).fetchHistory();
+    expect(valuesOf(events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads)).toEqual(['o_1']);
+    const there = events?.flatMap(({ workflowExecutionSignaledEventAttributes: sent }) =>
+      sent ? valuesOf(sent.input?.payloads) : [],
+    );
+    expect(there).toEqual([{ key: 'paid', payload: 'there' }]);
+  });
+
+  test('look in that namespace where an answer was lost', async () => {
+    const id = newId();
+    await shipping.workflow.start('order', { workflowId: id, taskQueue: QUEUE });
+    const wake = signalWorkflow({ workflowId: id, key: 'k' }, TENANT, { kind: kind.signal });
+    const { key } = wake;
+    await bench.plan([wake], { definitions: kinds, event: EVENT });
+    const attempt = attemptOf(key, { definitions: kinds, checkpoints: deathAt('operation.answered') });
+    await expect(attempt()).rejects.toThrow();
+    await shipping.workflow.getHandle(id).terminate();
+    expect(await attemptUntilSettled(bench, key, attempt)).toBe('confirmed');
+  });
+
+  test('have lower snake case for a name', () => {
+    expect(() => signalWorkflowOperation({ kind: 'signal-shipping', client })).toThrow(TypeError);
   });
 });
 
