@@ -43,6 +43,33 @@ export function asJson(value: unknown): unknown {
   return typeof text === 'string' ? (JSON.parse(text) as unknown) : null;
 }
 
+/**
+ * What happened outside, as books: effects of different events happen in the order of arrival, which means nothing. A
+ * list is sorted, and so is each list in an object of books; what is inside of an entry stays as it is.
+ * @param value as JSON
+ */
+export function unordered(value: unknown): unknown {
+  if (Array.isArray(value)) return sorted(value);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, book]) => [name, Array.isArray(book) ? sorted(book) : book]),
+  );
+}
+
+function sorted(entries: readonly unknown[]): readonly unknown[] {
+  return entries
+    .map((entry) => ({ entry, text: canonical(entry) }))
+    .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+    .map(({ entry }) => entry);
+}
+
+/** JSON with the fields of every object in one order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, field: unknown) =>
+    isRecord(field) ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1))) : field,
+  );
+}
+
 /** Where an end differs from the one that it should be, in the given aspects; state first. */
 export function differences(expected: End, found: End, aspects: readonly ProofAspect[]): readonly Difference[] {
   return aspects.flatMap((aspect) => {

@@ -13,8 +13,9 @@ import { withStandIns } from '../testing/stand-in-operations.js';
 import { newAttempt, type Attempt } from './attempt.js';
 import { castOf, eventOf, stepOf, type Cast } from './cast.js';
 import { createControlledPool, type ControlledPool } from './controlled-pool.js';
-import { asJson, endOfOperation, type End } from './end.js';
+import { asJson, endOfOperation, unordered, type End } from './end.js';
 import { A_CONNECTION, watchOutsideCalls } from './outside-calls.js';
+import { lostAnswer } from './lost-answer.js';
 import { actorsOf, type Actor, type Fault, type Move, type OperationPoint, type Schedule } from './schedule.js';
 import { createTurns, type Lane } from './turns.js';
 import type { Violation } from './violation.js';
@@ -301,7 +302,7 @@ async function readEnd({ proof, cast, database }: Scene, schedule: Schedule): Pr
   const operations = await readOperations(database.pool);
   return {
     state: asJson(await ofProof('state', () => proof.state(database))),
-    outside: asJson(await ofProof('effects', () => proof.effects?.())),
+    outside: unordered(asJson(await ofProof('effects', () => proof.effects?.()))),
     operations: Object.fromEntries(operations.map((operation) => [operation.key, endOfOperation(operation)])),
     events: standsOf(false),
     copies: standsOf(true),
@@ -364,7 +365,7 @@ function withLostAnswers(definition: AnyOperationDefinition, faults: OperationFa
       const answer = await definition.perform(attempt);
       if (faults.armed !== 'lost-answer') return answer;
       faults.armed = null;
-      throw Object.assign(new TypeError('fetch failed'), { code: 'ECONNRESET' });
+      throw lostAnswer();
     },
   };
 }

@@ -30,7 +30,10 @@ export interface Proof {
   readonly given?: (db: TestDatabase) => unknown;
   /** The business state that has to agree in the end: anything that is JSON, without times and generated IDs. */
   readonly state: (db: TestDatabase) => unknown;
-  /** What happened outside, by the stand-ins' books: anything that is JSON. */
+  /**
+   * What happened outside, by the stand-ins' books: anything that is JSON. The order in a list, or in the lists of an
+   * object, does not count.
+   */
   readonly effects?: () => unknown;
   /** Empties the stand-ins' books. */
   readonly reset?: () => unknown;

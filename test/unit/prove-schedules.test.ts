@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { differences, type End } from '../../src/prove/end.js';
+import { differences, unordered, type End } from '../../src/prove/end.js';
 import {
   randomSchedule,
   serialSchedules,
@@ -172,6 +172,23 @@ describe('two ends', () => {
     expect(paths({ state: [] })).toEqual(['state[0]']);
     expect(paths({ events: { a: 'quarantined: amount' } })).toEqual(['events.a']);
     expect(paths({ outside: ['mail'] })).toEqual(['effects[0]']);
+  });
+
+  it('agree when the same effects happened in another order, each as it was', () => {
+    expect(
+      unordered([
+        { to: 'b', minor: 1 },
+        { minor: 2, to: 'a' },
+      ]),
+    ).toEqual(
+      unordered([
+        { to: 'a', minor: 2 },
+        { minor: 1, to: 'b' },
+      ]),
+    );
+    expect(unordered({ mails: ['b', 'a'], sent: 2 })).toEqual(unordered({ mails: ['a', 'b'], sent: 2 }));
+    expect(unordered([['from', 'to']])).not.toEqual(unordered([['to', 'from']]));
+    expect(unordered([1, 1])).not.toEqual(unordered([1]));
   });
 
   it('agree when a copy is done or where its event is, and not when it fares worse', () => {
