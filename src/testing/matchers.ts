@@ -46,14 +46,19 @@ export const webhookMatchers = {
 } satisfies Record<keyof WebhookMatchers, (received: unknown, ...rest: never[]) => MatcherResult>;
 
 function judge(received: unknown, expected: string, holds: (result: EventResult) => boolean): MatcherResult {
-  if (!isEventResult(received)) {
-    return { pass: false, message: () => 'expected what deliver() of a webhook bench returns; is an await missing?' };
-  }
+  // Thrown, since `.not` would turn a failed match into a passed test.
+  if (!isEventResult(received)) throw new TypeError(`This matcher takes ${WANTED}, and got ${nameOf(received)}`);
   const pass = holds(received);
   return {
     pass,
     message: () => `expected the event ${pass ? 'not ' : ''}to be ${expected}, and it is ${say(received)}`,
   };
+}
+
+const WANTED = 'the result of a delivery: expect(await bench.deliver(event))';
+
+function nameOf(received: unknown): string {
+  return received instanceof Promise ? 'a promise: is an await missing?' : inspect(received, { depth: 0 });
 }
 
 function isEventResult(value: unknown): value is EventResult {

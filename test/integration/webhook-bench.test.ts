@@ -182,6 +182,12 @@ describe('a bench', () => {
     expect(() => {
       expect(forgotten).toBeApplied();
     }).toThrow('is an await missing?');
+    expect(() => {
+      expect(forgotten).not.toBeApplied();
+    }).toThrow('expect(await bench.deliver(event)), and got a promise');
+    expect(() => {
+      expect([result]).not.toWait();
+    }).toThrow(TypeError);
     await forgotten;
   });
 });
