@@ -7,8 +7,8 @@ const CHANNELS = ['undici:request:create', 'http.client.request.start', 'net.cli
 export const A_CONNECTION = 'a connection';
 
 /**
- * Tells of every outgoing request and connection of this process, in the context of the code that made it. What uses
- * neither (a child process, a native module) is not seen.
+ * Tells of every outgoing request and new connection of this process, in the context of the code that made it. What uses
+ * neither (another protocol over an open connection, a child process, a native module) is not seen.
  * @returns stops that
  */
 export function watchOutsideCalls(seen: (call: string) => void): () => void {

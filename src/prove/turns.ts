@@ -28,8 +28,9 @@ const SUSPICIOUS_MS = 4;
 const THINKING_MS = 250;
 
 /**
- * Lets two attempts run statement by statement in a given pattern. Only a lock that PostgreSQL confirms changes the
- * pattern, so that a schedule runs alike on a fast and on a slow machine.
+ * Lets two attempts run statement by statement in a given pattern. A lock that PostgreSQL confirms changes the pattern, on
+ * a fast machine as on a slow one; so does a lane whose own code takes longer than `THINKING_MS` between two statements,
+ * which depends on the machine.
  * @param pattern how many statements the first lane sends, then the second, then the first again, and so on
  * @param isBlocked asks PostgreSQL whether the backend waits for another one's lock
  */
