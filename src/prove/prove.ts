@@ -1,3 +1,4 @@
+import { CommandError } from '../errors.js';
 import type { Proof } from '../testing/proof.js';
 import { openScratchDatabase, type ScratchDatabase } from '../testing/scratch-database.js';
 import type { Cast } from './cast.js';
@@ -50,6 +51,8 @@ export interface Explored {
   readonly schedules: number;
   /** Orders of events and steps without any fault: how many there are, and how many were to be tried. */
   readonly orders: { readonly tried: number; readonly of: number };
+  /** What became of each event in the order in which the proof gives them, by name; see `Run`. */
+  readonly outcomes: Readonly<Record<string, string>>;
   /** Whether every order, and every single fault in every order, was tried. */
   readonly exhaustive: boolean;
 }
@@ -101,6 +104,8 @@ export async function explore(
   const { orders, of: allOrders } = ordersToTry(material, options.schedules, random);
   const [own = []] = orders;
   const tried = new Set<string>();
+  let outcomes: Run['outcomes'] = {};
+  let isAnyApplied = false;
   const asked = { orders: orders.length, allOrders, schedules: options.schedules };
   let extent: Extent = { isSmall: false, total: options.only === undefined ? options.schedules : 1 };
 
@@ -112,6 +117,8 @@ export async function explore(
     options.onProgress?.({ tried: tried.size, of: extent.total });
     const run = await play(schedule);
     learn(material, run);
+    if (name === encodeSchedule(own)) ({ outcomes } = run);
+    isAnyApplied ||= Object.values(run.outcomes).some((outcome) => outcome.startsWith('applied'));
     const violation = await judge(run);
     return violation === null ? null : { run, violation };
   };
@@ -126,6 +133,7 @@ export async function explore(
     counterexample,
     schedules: tried.size,
     orders: { tried: orders.length, of: allOrders },
+    outcomes,
     exhaustive: counterexample === null && extent.isSmall,
   });
   const inParts = async (): Promise<Counterexample | null> => {
@@ -134,6 +142,7 @@ export async function explore(
     extent = extentOf(asked, countSingleFaults(own, material));
     const inOrders = inOwn ?? (await tryAll(orders));
     extent = extentOf(asked, countSingleFaults(own, material));
+    if (inOrders === null && !isAnyApplied) throw nothingApplied(proof, outcomes);
     const single = inOrders ?? (await tryAll(singleFaultSchedules(extent.isSmall ? orders : [own], material)));
     return single ?? (await tryAll(randomSchedules(orders, material, random, () => extent.total - tried.size)));
   };
@@ -161,6 +170,18 @@ function extentOf(
     return { isSmall: true, total: Math.floor(all * (1 + COMBINED_SHARE)) };
   }
   return { isSmall: false, total: Math.max(schedules, orders + faults + Math.ceil(schedules * COMBINED_SHARE)) };
+}
+
+/** Handlers that do nothing do it right in every order: most likely the proof is not about what it seems to be. */
+function nothingApplied({ handlers }: Proof, outcomes: Run['outcomes']): CommandError {
+  return new CommandError(
+    'usage',
+    [
+      'No event of this proof is applied in any order, so that nothing would be proven:',
+      ...Object.entries(outcomes).map(([name, outcome]) => `  ${name}: ${outcome}`),
+      `There are handlers for ${[...handlers.handlers.keys()].join(', ')}. Is a type misspelt, or a row missing in given?`,
+    ].join('\n'),
+  );
 }
 
 /** Random schedules while any are wanted; where few exist they come again, so tries are bounded. */

@@ -14,13 +14,14 @@ export interface Asked {
 
 /** A verdict as one JSON document. */
 export function documentOf(verdict: Verdict, asked: Asked): Readonly<Record<string, unknown>> {
-  const { counterexample, schedules, orders, exhaustive, durationMs } = verdict;
+  const { counterexample, schedules, orders, outcomes, exhaustive, durationMs } = verdict;
   return {
     verdict: counterexample === null ? 'proven' : 'counterexample',
     file: asked.file,
     seed: asked.seed,
     schedules,
     orders,
+    outcomes,
     exhaustive,
     durationMs: Math.round(durationMs),
     counterexample: counterexample === null ? null : describeCounterexample(verdict, counterexample, asked),
@@ -47,11 +48,16 @@ function describeCounterexample(
 
 /** A verdict as lines for a person. */
 export function linesOf(verdict: Verdict, asked: Asked): readonly string[] {
-  const { counterexample, cast, schedules, durationMs } = verdict;
+  const { counterexample, cast, schedules, outcomes, durationMs } = verdict;
   const seconds = `${(durationMs / 1000).toFixed(1)} s`;
   if (counterexample === null) {
     if (asked.isRepeat) return ['This schedule ends as it should.'];
-    return [`Proven: ${schedules} schedules, ${extentOf(verdict)} (${seconds}, seed ${asked.seed}).`];
+    return [
+      `Proven: ${schedules} schedules, ${extentOf(verdict)} (${seconds}, seed ${asked.seed}).`,
+      '',
+      'In the given order the events end as:',
+      ...Object.entries(outcomes).map(([name, outcome]) => `  ${name}: ${outcome}`),
+    ];
   }
   const { run, violation } = counterexample;
   return [

@@ -37,6 +37,8 @@ export interface Run {
   readonly schedule: Schedule;
   readonly happenings: readonly Happening[];
   readonly end: End;
+  /** What became of each event in the end, by name: `applied`, `ignored (unknown_order)`, `quarantined (amount)`. */
+  readonly outcomes: Readonly<Record<string, string>>;
   /** Found while it ran; its end is judged by others. */
   readonly violation: Violation | null;
 }
@@ -139,7 +141,7 @@ async function play(scene: Scene, schedule: Schedule): Promise<Run> {
   const happenings: Happening[] = [];
   for (const move of schedule) happenings.push(await make(scene, move));
   await settle(scene);
-  return { schedule, happenings, end: await readEnd(scene, schedule), violation: scene.notes.violation };
+  return { schedule, happenings, ...(await readEnd(scene, schedule)), violation: scene.notes.violation };
 }
 
 async function make(scene: Scene, move: Move): Promise<Happening> {
@@ -279,35 +281,45 @@ async function waitingEvents({ database }: Scene): Promise<readonly EventKey[]> 
   return rows;
 }
 
-async function readEnd({ proof, cast, database }: Scene, schedule: Schedule): Promise<End> {
-  const { rows } = await database.pool.query<EventKey & { stand: string }>(
+async function readEnd({ proof, cast, database }: Scene, schedule: Schedule): Promise<Pick<Run, 'end' | 'outcomes'>> {
+  const { rows } = await database.pool.query<EventKey & Stand>(
     `select source_scope as scope,
             event_id as "eventId",
             case status
               when 'done' then 'done'
               when 'quarantined' then 'quarantined: ' || reason
               else 'waiting: ' || coalesce(last_error, 'never run')
-            end as stand
+            end as stand,
+            case status when 'done' then outcome else status end || coalesce(' (' || reason || ')', '') as outcome
        from oncehook.webhook_inbox`,
   );
-  const standOf = (key: EventKey): string =>
-    rows.find(({ scope, eventId }) => scope === key.scope && eventId === key.eventId)?.stand ?? 'missing';
+  const standOf = (key: EventKey): Stand =>
+    rows.find(({ scope, eventId }) => scope === key.scope && eventId === key.eventId) ?? MISSING;
   const delivered = schedule.flatMap(actorsOf).filter((actor) => actor.kind === 'event');
-  const standsOf = (isCopy: boolean): Record<string, string> =>
+  const byName = (as: 'copy' | 'itself', field: keyof Stand): Record<string, string> =>
     Object.fromEntries(
       delivered
-        .filter(({ as }) => (as === 'copy') === isCopy)
-        .map(({ event, as }) => [cast.events[event]?.name ?? '', standOf(eventOf(cast, event, as))]),
+        .filter((actor) => (actor.as === 'copy') === (as === 'copy'))
+        .map((actor) => [cast.events[actor.event]?.name ?? '', standOf(eventOf(cast, actor.event, actor.as))[field]]),
     );
   const operations = await readOperations(database.pool);
-  return {
+  const end: End = {
     state: asJson(await ofProof('state', () => proof.state(database))),
     outside: unordered(asJson(await ofProof('effects', () => proof.effects?.()))),
     operations: Object.fromEntries(operations.map((operation) => [operation.key, endOfOperation(operation)])),
-    events: standsOf(false),
-    copies: standsOf(true),
+    events: byName('itself', 'stand'),
+    copies: byName('copy', 'stand'),
   };
+  return { end, outcomes: byName('itself', 'outcome') };
 }
+
+/** Where an event is in the end, for comparing and for people. */
+interface Stand {
+  readonly stand: string;
+  readonly outcome: string;
+}
+
+const MISSING: Stand = { stand: 'missing', outcome: 'missing' };
 
 type BrokenInvariant = Extract<Violation, { kind: 'invariant' }>;
 

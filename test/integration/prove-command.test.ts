@@ -87,6 +87,15 @@ describe('oncehook prove', () => {
     expect(JSON.parse(stdout)).toMatchObject({ verdict: 'proven', exhaustive: true, counterexample: null });
   });
 
+  it('says how each event ends in the given order', async () => {
+    const more = `events: [...sound.events, { type: 'charge.updated', payload: {} }],`;
+    const { code, stdout } = await prove(soundWith('beside.ts', { more }), '--schedules', '1');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /In the given order the events end as:\n {2}payment_intent.succeeded: applied\n {2}charge.updated: ignored/,
+    );
+  });
+
   it('ends with 1 and tells the counterexample, and the line that repeats just it', async () => {
     const { code, stdout } = await prove(mistake, '--seed', '5');
     expect(code).toBe(1);
@@ -276,6 +285,15 @@ export const proof = { ...sound, given: async (db: { query(sql: string): unknown
     const { code, stderr } = await prove(write('throws.ts', text));
     expect(code).toBe(2);
     expect(stderr).toMatch(/The proof's given failed: .*no_such_column.*throws\.ts/s);
+  });
+
+  it('for a proof in which no event is applied, saying what became of each', async () => {
+    const more = `events: [{ type: 'payment_intent.suceeded', payload: {} }],`;
+    const { code, stdout, stderr } = await prove(soundWith('misspelt.ts', { more }));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('No event of this proof is applied');
+    expect(stderr).toContain('  payment_intent.suceeded: ignored\n');
+    expect(stderr).toContain('There are handlers for payment_intent.succeeded.');
   });
 
   it('for a schedule that is none of this proof', async () => {

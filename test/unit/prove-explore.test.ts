@@ -32,7 +32,7 @@ function runOf(schedule: Schedule, fails: (name: string) => boolean): Run {
     performed: OPERATIONS,
   }));
   const end = fails(encodeSchedule(schedule)) ? { ...GOOD, state: 'bad' } : GOOD;
-  return { schedule, happenings, end, violation: null };
+  return { schedule, happenings, end, outcomes: { paid: 'applied' }, violation: null };
 }
 
 interface Options {
