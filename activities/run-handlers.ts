@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { handlerTransaction } from './handler-transaction.js';
+import { openHandlerTransaction, type HandlerTransaction } from './handler-transaction.js';
 import { HandlerDefectError } from '../src/errors.js';
 import { errorKind, sqlstateOf, withCauses } from '../src/db/error-kinds.js';
 import type { Handler, WebhookEvent } from '../src/api/handlers.js';
@@ -32,8 +32,9 @@ export type RunMode = 'live' | 'shadow';
  * Runs a type's handlers in order inside `tx`, behind a savepoint, combines their outcomes and plans their operations.
  * What does not stand (fetch-first, wait, quarantine without `keep`, an operation that contradicts a planned one; in
  * shadow mode everything) is rolled back to the savepoint.
- * @throws HandlerDefectError when a handler throws, hangs, breaks the transaction or answers nonsense; the error of
- * the infrastructure when that failed under it.
+ * Whatever comes of it, no handler's code can send a statement afterwards.
+ * @throws HandlerDefectError when a handler throws, hangs, breaks the transaction, leaves statements behind or answers
+ * nonsense; the error of the infrastructure when that failed under it.
  */
 export async function runHandlers(
   handlers: readonly Handler[],
@@ -43,7 +44,7 @@ export async function runHandlers(
   mode: RunMode = 'live',
 ): Promise<HandlerOutcome> {
   await tx.query('savepoint oncehook_handlers');
-  const decided = combine(await withTimeLimit(runAll(handlers, event, handlerTransaction(tx))));
+  const decided = combine(await decide(handlers, event, tx));
   return insideSoundTransaction(async () => {
     const outcome = await planOperations(decided, plan);
     const stands = standsInTransaction(outcome);
@@ -63,15 +64,48 @@ async function planOperations(outcome: HandlerOutcome, plan: Plan): Promise<Hand
   return { kind: 'quarantine', reason: 'operation_conflict', ...order };
 }
 
-async function runAll(handlers: readonly Handler[], event: WebhookEvent, tx: PoolClient): Promise<HandlerOutcome[]> {
-  const outcomes: HandlerOutcome[] = [];
-  for (const handler of handlers) {
-    outcomes.push(checkOutcome(await runOne(handler, event, tx), handlers.length));
+async function decide(
+  handlers: readonly Handler[],
+  event: WebhookEvent,
+  tx: PoolClient,
+): Promise<readonly HandlerOutcome[]> {
+  // One each: what an earlier handler left behind must not write while a later one runs.
+  const runs = handlers.map((handler) => ({ handler, transaction: openHandlerTransaction(tx) }));
+  try {
+    return await withTimeLimit(runAll(runs, event));
+  } finally {
+    for (const { transaction } of runs) transaction.revoke();
   }
+}
+
+interface HandlerRun {
+  readonly handler: Handler;
+  readonly transaction: HandlerTransaction;
+}
+
+async function runAll(runs: readonly HandlerRun[], event: WebhookEvent): Promise<HandlerOutcome[]> {
+  const outcomes: HandlerOutcome[] = [];
+  for (const run of runs) outcomes.push(checkOutcome(await runOne(run, event), runs.length));
   return outcomes;
 }
 
-async function runOne(handler: Handler, event: WebhookEvent, tx: PoolClient): Promise<unknown> {
+/** Nothing that it sent is on its way any more when this ends, so that what comes next, or a rollback, is of all of it. */
+async function runOne({ handler, transaction }: HandlerRun, event: WebhookEvent): Promise<unknown> {
+  try {
+    const returned = await callHandler(handler, event, transaction.tx);
+    const unanswered = await transaction.unanswered();
+    if (unanswered > 0) {
+      throw nonsense(
+        `for ${event.type} returned before ${unanswered} of its statements had an answer: await each statement of tx before you return (forEach does not wait for async functions)`,
+      );
+    }
+    return returned;
+  } finally {
+    await transaction.end();
+  }
+}
+
+async function callHandler(handler: Handler, event: WebhookEvent, tx: PoolClient): Promise<unknown> {
   try {
     return await handler(event, tx);
   } catch (error) {
