@@ -1,15 +1,13 @@
 import type { PoolClient } from 'pg';
+import { checkOutcome } from './check-outcome.js';
 import { openHandlerTransaction, type HandlerTransaction } from './handler-transaction.js';
 import { HandlerDefectError } from '../src/errors.js';
 import { errorKind, sqlstateOf, withCauses } from '../src/db/error-kinds.js';
 import type { Handler, WebhookEvent } from '../src/api/handlers.js';
-import type { FetchReference, HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
+import type { HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
 
 /** All handlers of an event together, in milliseconds; the transaction holds locks meanwhile. */
 const TIME_LIMIT_MS = 5_000;
-
-/** Reason codes are stored, searched for and shown in histories, so their form is closed. */
-const REASON_FORM = /^[a-z][a-z0-9_]{0,62}$/;
 
 /** Strongest first: the outcome of several handlers is the strongest of theirs. */
 const STRENGTH: readonly HandlerOutcome['kind'][] = [
@@ -176,39 +174,6 @@ async function insideSoundTransaction<Result>(body: () => Promise<Result>): Prom
       { cause: error },
     );
   }
-}
-
-/** Narrows what a handler returned; TypeScript cannot promise it for handlers written in JavaScript. */
-function checkOutcome(value: unknown, handlerCount: number): HandlerOutcome {
-  const outcome = value as Partial<HandlerOutcome> | null | undefined;
-  if (typeof outcome !== 'object' || outcome === null || !STRENGTH.some((kind) => kind === outcome.kind)) {
-    throw nonsense('returned something that is not an outcome: return applied(), duplicate(), ignored() or another');
-  }
-  const known = outcome as HandlerOutcome;
-  const reason: unknown = 'reason' in known ? known.reason : undefined;
-  if (reason !== undefined && !(typeof reason === 'string' && REASON_FORM.test(reason))) {
-    throw nonsense(`gave a malformed reason code: it must match ${REASON_FORM.source}`);
-  }
-  if ((known.kind === 'wait' || known.kind === 'quarantine') && reason === undefined) {
-    throw nonsense(`returned ${known.kind} without a reason code`);
-  }
-  if (known.kind === 'applied' && !Array.isArray(known.operations)) {
-    throw nonsense('returned applied without a list of operations');
-  }
-  if (known.kind === 'fetchFirst' && !areReferences(known.references)) {
-    throw nonsense('returned fetchFirst without references: each needs a type and an ID, both texts');
-  }
-  if (known.kind === 'quarantine' && known.keep === true && handlerCount > 1) {
-    throw nonsense("asked to keep its writes under quarantine, which only a type's single handler may");
-  }
-  return known;
-}
-
-function areReferences(value: unknown): boolean {
-  if (!Array.isArray(value) || value.length === 0) return false;
-  return value.every((reference: Partial<FetchReference> | null) => {
-    return typeof reference?.type === 'string' && typeof reference.id === 'string';
-  });
 }
 
 function nonsense(sentence: string): HandlerDefectError {

@@ -31,10 +31,11 @@ export function createBoard({ scope, eventId, eventType }: ProcessWebhookEventIn
     if (result.kind === 'missing' || !result.searchAttributes) return;
     if ((now === 'quarantined') === listedAsQuarantined) return;
     listedAsQuarantined = now === 'quarantined';
-    const order = result.kind === 'quarantined' ? result.orderId : null;
+    // Handlers' answers are checked where they are given. Were one of them no text, this task would fail for ever.
+    const order: unknown = result.kind === 'quarantined' ? result.orderId : null;
     upsertSearchAttributes([
       { key: WEBHOOK_STATUS, value: now },
-      ...(order !== null && fitsSearchAttribute(order) ? [{ key: ORDER_ID, value: order }] : []),
+      ...(typeof order === 'string' && fitsSearchAttribute(order) ? [{ key: ORDER_ID, value: order }] : []),
     ]);
   };
 

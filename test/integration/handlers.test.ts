@@ -211,6 +211,8 @@ describe('a defect', () => {
     ['handler_nonsense', () => undefined as never],
     ['handler_nonsense', () => ({ kind: 'quarantine', reason: 'Not A Code' })],
     ['handler_nonsense', () => ({ kind: 'done' }) as never],
+    ['handler_nonsense', () => quarantine('contradiction', { orderId: 42 as never })],
+    ['handler_nonsense', () => applied({ operations: [null as never] })],
     ['handler_nonsense', async (_event, tx) => (await tx.query('commit'), applied())],
     ['handler_nonsense', async (_event, tx) => (await tx.query('select 1/0').catch(() => undefined), applied())],
     ['handler_nonsense', () => applied({ operations: [{ kind: 'no_such_kind', key: token(), params: {} }] })],

@@ -17,6 +17,24 @@ describe('histories of released versions', () => {
     await Worker.runReplayHistory({ workflowBundle: await bundledWorkflows() }, history, workflowId);
   });
 
+  it('go on where an activity named the order by a number, which would fail their task for ever', async () => {
+    const { workflowId, history } = JSON.parse(
+      readFileSync(new URL(`${VERSION}-quarantined-then-replayed.json`, HISTORIES), 'utf8'),
+    ) as RecordedHistory;
+    let numbered = 0;
+    // What it would have listed then.
+    const withNumber = JSON.parse(JSON.stringify(history), (name, value: unknown) => {
+      if (name === 'OrderId') return undefined;
+      if (name !== 'data' || typeof value !== 'string') return value;
+      const data = Buffer.from(value, 'base64').toString();
+      const changed = data.replace(/"orderId":"[^"]+"/, '"orderId":42');
+      if (changed !== data) numbered += 1;
+      return Buffer.from(changed).toString('base64');
+    }) as unknown;
+    expect(numbered).toBe(1);
+    await Worker.runReplayHistory({ workflowBundle: await bundledWorkflows() }, withNumber, workflowId);
+  });
+
   it('would not replay on code that does something else first', async () => {
     const { workflowId, history } = JSON.parse(
       readFileSync(new URL(`${VERSION}-applied.json`, HISTORIES), 'utf8'),
