@@ -44,12 +44,31 @@ export interface HandlerSet {
   readonly handlers: ReadonlyMap<string, readonly Handler[]>;
 }
 
-/** Builds a handler set from `{ 'payment_intent.succeeded': handler }`; a value may be a list of handlers. */
+/**
+ * Builds a handler set from `{ 'payment_intent.succeeded': handler }`; a value may be a list of handlers.
+ * @throws TypeError for a type that has none: a misspelt import is `undefined`, as is one of a module that is still
+ * being loaded, and every event of the type would be ignored for good.
+ */
 export function defineHandlers(handlers: Readonly<Record<string, Handler | readonly Handler[]>>): HandlerSet {
   // A Map: the types `constructor` and `__proto__` are names like any other, and have no handler.
-  return {
+  const set: HandlerSet = {
     handlers: new Map(
       Object.entries(handlers).map(([type, handler]) => [type, typeof handler === 'function' ? [handler] : handler]),
     ),
   };
+  const [problem] = handlerSetProblems(set);
+  if (problem !== undefined) throw new TypeError(problem);
+  return set;
+}
+
+/** What of a handler set cannot be meant, a sentence each; JavaScript lets through what is none. */
+export function handlerSetProblems(set: HandlerSet | undefined): readonly string[] {
+  const byType: unknown = set?.handlers;
+  if (!(byType instanceof Map)) return ['This is not a handler set: build it with defineHandlers()'];
+  return [...(byType as ReadonlyMap<unknown, unknown>)].flatMap(([type, list]) => {
+    if (Array.isArray(list) && list.length > 0 && Array.from(list).every((one) => typeof one === 'function')) return [];
+    return [
+      `The handler for "${String(type)}" is not a function, nor a list of functions: is it exported under that name, and is its module loaded before this one?`,
+    ];
+  });
 }

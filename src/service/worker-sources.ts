@@ -1,5 +1,5 @@
 import type { Admission, ApplySource } from '../../activities/apply-event.js';
-import type { HandlerSet } from '../api/handlers.js';
+import { handlerSetProblems, type HandlerSet } from '../api/handlers.js';
 import type { Config, SourceConfig, StripeSourceConfig } from '../config/config.js';
 import { ConfigError } from '../errors.js';
 import { calendarHandlers } from '../handlers/calendar/index.js';
@@ -50,9 +50,13 @@ export function stripeAccesses({ sources }: Config): readonly StripeSourceAccess
 }
 
 function workerSource(config: Config, source: SourceConfig, handlerSets: ReadonlyMap<string, HandlerSet>): ApplySource {
-  const handlers = handlerSets.get(source.handlers);
-  if (handlers === undefined) {
+  if (!handlerSets.has(source.handlers)) {
     throw new ConfigError([`sources.${source.name}.handlers: there is no handler set "${source.handlers}"`]);
+  }
+  const handlers = handlerSets.get(source.handlers);
+  const problems = handlerSetProblems(handlers);
+  if (handlers === undefined || problems.length > 0) {
+    throw new ConfigError(problems.map((problem) => `handler set "${source.handlers}": ${problem}`));
   }
   const activeFrom = source.activeFrom ?? null;
   const { shadow } = source;

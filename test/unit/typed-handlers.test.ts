@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
   applied,
+  defineHandlers,
   defineStripeHandlers,
   ignored,
   typedHandlers,
@@ -75,5 +76,23 @@ describe('typed handlers', () => {
         return applied();
       },
     });
+  });
+});
+
+describe('a type without a handler', () => {
+  const without: [string, unknown][] = [
+    ['undefined', undefined],
+    ['null', null],
+    ['an empty list', []],
+    ['a list with undefined in it', [() => applied(), undefined]],
+    ['a list with a hole', new Array(1)],
+    ['a name', 'handlePaid'],
+  ];
+  it.each(without)('is told where the set is built: %s', (_name, value) => {
+    for (const define of [defineHandlers, typedHandlers<{ 'user.created': UserCreated }>(), defineStripeHandlers]) {
+      const build = (): unknown => define({ 'invoice.paid': () => applied(), 'x.y': value as never });
+      expect(build).toThrow(TypeError);
+      expect(build).toThrow('The handler for "x.y" is not a function');
+    }
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/errors.js';
+import { applied, type HandlerSet } from '../../src/index.js';
 import { parseConfig } from '../../src/config/parse-config.js';
 import { builtInHandlerSets, workerSources } from '../../src/service/worker-sources.js';
 
@@ -14,6 +16,29 @@ function admit(source: object, scope: string): unknown {
   );
   return workerSources(config, builtInHandlerSets(config)).get('stripe')?.admit(scope);
 }
+
+describe('a handler set of their own', () => {
+  const load = (set: unknown): unknown => {
+    const config = parseConfig(
+      { version: 1, sources: { shop: { kind: 'github', secrets: ['0123456789abcdef01234567'], handlers: 'shop' } } },
+      { env: {}, handlerSets: new Set(['shop']) },
+    );
+    return workerSources(config, new Map([['shop', set as HandlerSet]]));
+  };
+
+  it('is told at the start when it is none, or has a type without a handler', () => {
+    expect(() => load(undefined)).toThrow('handler set "shop": This is not a handler set');
+    expect(() => load({ handlers: { push: () => applied() } })).toThrow(
+      'handler set "shop": This is not a handler set',
+    );
+    expect(() => load({ handlers: new Map([['push', undefined]]) })).toThrow(
+      'handler set "shop": The handler for "push"',
+    );
+    expect(() => load({ handlers: new Map([['push', []]]) })).toThrow(ConfigError);
+    expect(load({ handlers: new Map([['push', [() => applied()]]]) })).toHaveProperty('size', 1);
+    expect(load({ handlers: new Map() })).toHaveProperty('size', 1);
+  });
+});
 
 describe('a worker admits', () => {
   it("the source's own account under its tenant, and connected ones under theirs", () => {
