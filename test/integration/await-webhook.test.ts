@@ -62,6 +62,7 @@ const send = (handle: WorkflowHandle, key: string, payload: unknown = `for ${key
   handle.signal('webhook', { key, payload });
 
 /** Until the workflow has come to its first wait. */
+/** A query is answered after all that came before it. */
 async function untilWaiting(handle: WorkflowHandle): Promise<void> {
   await handle.query('__temporal_workflow_metadata');
 }
@@ -145,6 +146,7 @@ describe('awaitWebhook', () => {
     const handle = await begin(waiting.waitCancelled, 'payment:o_1');
     await untilWaiting(handle);
     await handle.cancel();
+    await untilWaiting(handle);
     await send(handle, 'payment:o_1', 'kept');
     expect(await handle.result()).toEqual(['cancelled', 'kept']);
   });

@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { z } from 'zod';
 import { actOnOperation, pauseOperations, resumeOperations } from '../../src/admin/act-on-operations.js';
 import {
@@ -122,8 +122,12 @@ async function standing(key: string): Promise<Standing | undefined> {
   return row;
 }
 
+/** What a busy machine lets slip is claimed again by the sweeper after a minute. */
+const PATIENCE_MS = 90_000;
+vi.setConfig({ testTimeout: 2 * PATIENCE_MS });
+
 async function comesTo(key: string, status: string, code: string | null = null): Promise<void> {
-  await until(`${key} is ${status}`, async () => (await standing(key))?.status === status);
+  await until(`${key} is ${status}`, async () => (await standing(key))?.status === status, PATIENCE_MS);
   expect(await standing(key)).toEqual({ status, code });
 }
 
