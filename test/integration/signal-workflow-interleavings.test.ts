@@ -1,8 +1,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Client } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { signalWorkflow } from '../../src/index.js';
@@ -11,13 +14,14 @@ import { compiled } from '../support/dist.js';
 import { inLanes } from '../support/in-lanes.js';
 import { openOperationsBench, type OperationsBench } from '../support/operations-bench.js';
 import { chooseSeed, seededRandom, type Random } from '../support/random.js';
-import { startTemporalWorker, type RunningWorker } from '../support/running-worker.js';
+import { openTempDir, removeDir } from '../support/temp-dir.js';
 import type { InterleavingInput, Tally } from '../support/webhook-workflows.js';
 
 // Each key is one interleaving: when its event comes, when its workflow begins, when it begins to wait for it, which
-// attempts run beside each other, and which of them die.
+// attempts run beside each other, which of them die, and when the worker of the workflows does.
 
 const SENDER = fileURLToPath(new URL('../support/signal-process.js', import.meta.url));
+const WORKER = fileURLToPath(new URL('../support/webhook-worker-process.js', import.meta.url));
 const SENDERS = 2;
 /** Attempts of a sender until it is killed. */
 const LEAST_WORK = 50;
@@ -26,6 +30,8 @@ const KEYS_A_ROUND = 100;
 const ROUNDS = 5;
 /** 10,000 interleavings: about two minutes of two idle cores. `INTERLEAVED_WORKFLOWS=2` is a quick look. */
 const WORKFLOWS = Number(process.env.INTERLEAVED_WORKFLOWS ?? 20);
+/** Attempts of all senders until the workflows' worker is killed: a few times, since each stops them for seconds. */
+const WORK_A_WORKER = (WORKFLOWS * ROUNDS * KEYS_A_ROUND) / 4;
 /** Of the keys, those that two events call for. */
 const DOUBLED = 0.2;
 /** Deliveries are not far ahead of what is done, so that waits and events stay mixed to the end. */
@@ -35,8 +41,10 @@ const seed = chooseSeed();
 const queue = `interleavings-${randomBytes(6).toString('hex')}`;
 
 let bench: OperationsBench;
+let connection: Connection;
 let client: Client;
-let worker: RunningWorker;
+let dir: string;
+let worker: KilledWorker;
 
 beforeAll(async () => {
   compiled('src/providers/signal-workflow.js');
@@ -45,22 +53,61 @@ beforeAll(async () => {
     'create table plain_events (event_id text primary key, workflow_id text, business_key text, handled boolean default false)',
   );
   const workflowsPath = fileURLToPath(new URL('../support/webhook-workflows.ts', import.meta.url));
-  worker = await startTemporalWorker({
-    taskQueue: queue,
-    // No time limit for a task: a machine that is busy with other tests may take long for what is short.
-    debugMode: true,
-    // Few at once: signals that come meanwhile share a task, as on a busy worker.
-    maxConcurrentWorkflowTaskExecutions: 2,
-    maxConcurrentWorkflowTaskPolls: 2,
-    workflowBundle: await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }),
-  });
-  client = worker.client;
+  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') });
+  dir = openTempDir();
+  const codePath = join(dir, 'workflows.js');
+  writeFileSync(codePath, code);
+  worker = startWorker(codePath);
+  connection = await Connection.connect({ address: inject('temporalAddress') });
+  client = new Client({ connection });
 });
 
 afterAll(async () => {
   await worker.stop();
+  await connection.close();
   await bench.close();
+  removeDir(dir);
 });
+
+interface KilledWorker {
+  /** Kills it amid its work, unless it is just about to begin; another one takes its place. */
+  readonly kill: () => void;
+  readonly kills: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+function startWorker(codePath: string): KilledWorker {
+  const env = { ...process.env, TEMPORAL_ADDRESS: inject('temporalAddress') };
+  let kills = 0;
+  let stopped = false;
+  let polling = false;
+  const start = (): ChildProcess => {
+    const started = fork(WORKER, [queue, codePath], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    polling = false;
+    started.once('message', () => (polling = true));
+    started.once('exit', () => {
+      if (!stopped) child = start();
+    });
+    return started;
+  };
+  let child = start();
+  return {
+    kill: () => {
+      if (!polling) return;
+      polling = false;
+      kills += 1;
+      child.kill('SIGKILL');
+    },
+    kills: () => kills,
+    stop: async () => {
+      stopped = true;
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
 
 interface Delivery {
   readonly workflowId: string;
@@ -84,6 +131,8 @@ interface Ends {
   readonly left: number;
   readonly eventFirst: number;
   readonly kills: number;
+  /** Of the workflows' worker. */
+  readonly workerKills: number;
 }
 
 /** Delivers events in random order while workflows begin at random moments and senders are killed again and again. */
@@ -113,6 +162,7 @@ async function interleave(random: Random, scene: Scene): Promise<Ends> {
   // Every other workflow is there before its first event; the rest are late.
   const beginsAt = plans.map((_, index) => index / 4 + (index % 2 === 0 ? 0 : random.part() / 2));
   const begun: string[] = [];
+  const workerKills = worker.kills();
   const senders = startSenders(random, scene.mode);
   try {
     for (let batch = 0; batch <= batches.length; batch += 1) {
@@ -147,16 +197,18 @@ async function interleave(random: Random, scene: Scene): Promise<Ends> {
     left: tallies.reduce((sum, { left }) => sum + left, 0),
     eventFirst: tallies.reduce((sum, { eventFirst }) => sum + eventFirst, 0),
     kills: senders.kills(),
+    workerKills: worker.kills() - workerKills,
   };
 }
 
 /**
  * Sender processes. Each is killed amid its work, when it has done some more of it, and replaced: by its work and not by
- * the clock, so that a busy machine kills none before it has begun.
+ * the clock, so that a busy machine kills none before it has begun. So is the worker of the workflows.
  */
 function startSenders(random: Random, mode: string): { readonly kills: () => number; readonly stop: () => void } {
   const env = { ...process.env, DATABASE_URL: bench.url, TEMPORAL_ADDRESS: inject('temporalAddress') };
   let kills = 0;
+  let attempts = 0;
   let stopped = false;
   const alive = new Set<ChildProcess>();
   const start = (): void => {
@@ -165,6 +217,8 @@ function startSenders(random: Random, mode: string): { readonly kills: () => num
     let left = LEAST_WORK + random.int(2 * (MEAN_WORK - LEAST_WORK));
     child.on('message', () => {
       left -= 1;
+      attempts += 1;
+      if (attempts % WORK_A_WORKER === 0) worker.kill();
       if (left !== 0 || stopped) return;
       child.kill('SIGKILL');
       kills += 1;
@@ -217,7 +271,7 @@ async function openRows(sql: string, workflowIds: readonly string[]): Promise<nu
   return rows[0]?.open ?? 0;
 }
 
-test('signal_workflow loses none and doubles none', { timeout: 300_000 }, async () => {
+test('signal_workflow loses none and doubles none', { timeout: 600_000 }, async () => {
   const definitions = [signalWorkflowOperation({ client })];
   const begun = performance.now();
   const ends = await interleave(seededRandom(seed), {
@@ -254,7 +308,11 @@ test('signal_workflow loses none and doubles none', { timeout: 300_000 }, async 
   // Half of the workflows tell which came first: both ways are well among them.
   expect(ends.eventFirst).toBeGreaterThan(keys / 20);
   expect(ends.eventFirst).toBeLessThan((keys / 2) * 0.95);
+  // The faults took effect: processes died, with attempts in hand, which others made again.
   expect(ends.kills).toBeGreaterThan(WORKFLOWS / 4);
+  expect(ends.workerKills).toBeGreaterThan(1);
+  expect(rows[0]?.lost_answers).toBeGreaterThan(0);
+  expect(rows[0]?.again).toBeGreaterThan(0);
 });
 
 test('a plain signal loses some and doubles some', { timeout: 120_000 }, async () => {
