@@ -13,7 +13,7 @@ import { answerOfFailure, lookOfFailure } from './temporal-failure.js';
 import { defaultArgs, GIVE_UP_MS, keyTrustMs, workflowToStartShape, workflowId } from './workflow-params.js';
 
 export interface WorkflowOperationOptions {
-  /** Lower snake case; by default the name of the built-in kind. */
+  /** Lower snake case; by default the name of the built-in kind, whose place it takes. */
   readonly kind?: string;
   /**
    * Its namespace is the one of the workflows. Calls are made with it as it is, data converter included; whoever made it
