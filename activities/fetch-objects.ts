@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { FetchedObject, FetchReference, ObjectFetch } from '../src/domain/outcome.js';
 import { DeadlineError, HandlerDefectError } from '../src/errors.js';
 import { startDeadline } from '../src/operations/deadline.js';
+import { isProviderTrouble, textWithCauses } from './fetch-trouble.js';
 
 /** One fetch of a handler's own, in milliseconds; the apply step as a whole may take 15 s. */
 const OWN_FETCH_LIMIT_MS = 5_000;
@@ -38,8 +39,8 @@ export interface FetchRequest {
 /**
  * Fetches outside of any transaction. Before each fetch a number is drawn that says when it began in relation to all
  * others: what a fetch brings includes every change that was made before its number was drawn.
- * @throws DeadlineError when the provider cannot be asked; HandlerDefectError when a fetch of the handler's own answers
- * nonsense.
+ * @throws DeadlineError when the provider cannot be asked; HandlerDefectError when a fetch of the handler's own throws
+ * for another reason or answers nonsense.
  */
 export async function fetchObjects(
   pool: Pool,
@@ -73,7 +74,11 @@ async function askOwn(
     return checkAnswer(await deadline.race(work));
   } catch (error) {
     if (error instanceof DeadlineError || error instanceof HandlerDefectError) throw error;
-    throw new DeadlineError("The handler's own fetch could not ask its provider", { cause: error });
+    const text = textWithCauses(error);
+    if (deadline.signal.aborted || isProviderTrouble(error)) {
+      throw new DeadlineError(`The handler's own fetch could not ask its provider: ${text}`, { cause: error });
+    }
+    throw new HandlerDefectError('handler_threw', `The handler's own fetch threw: ${text}`, { cause: error });
   } finally {
     deadline.release();
   }

@@ -7,7 +7,8 @@ import type {
 } from '../src/domain/outcome.js';
 import { lacksPrivilege } from '../src/db/error-kinds.js';
 import type { ProcessOperationInput } from '../src/domain/operation.js';
-import { recordDefect } from '../src/inbox/finish-event.js';
+import { recordDefect, recordTrouble } from '../src/inbox/finish-event.js';
+import { DeadlineError } from '../src/errors.js';
 import type { Logger } from '../src/observability/logger.js';
 import { createTroubleWatch, type TroubleWatch } from '../src/observability/trouble-watch.js';
 import { applyEvent, type ApplyEventDeps } from './apply-event.js';
@@ -41,7 +42,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         try {
           return await applyEvent(deps, input);
         } catch (error) {
-          await keepDefect(deps, input, error);
+          await keepText(deps, input, error);
           throw error;
         }
       }),
@@ -83,15 +84,19 @@ async function translated<Result>(
   }
 }
 
-/** Keeps a defect's text in the application's own database, best effort: the run counts it either way. */
-async function keepDefect(deps: ActivityDeps, input: ApplyEventInput, error: unknown): Promise<void> {
+/**
+ * Keeps the text of a defect, or of a provider that cannot be asked, in the application's own database, best effort: the
+ * run counts the one and waits for the other either way.
+ */
+async function keepText(deps: ActivityDeps, input: ApplyEventInput, error: unknown): Promise<void> {
   const details = defectDetails(toActivityFailure(error, input.defects));
-  if (details === null) return;
-  deps.metrics.handlerRuns.inc({ source: 'all', result: 'defect' });
-  const text = error instanceof Error ? error.message : String(error);
-  await recordDefect(deps.pool, input, { text: text.slice(0, 2_000), delayMs: details.delayMs }).catch(
-    (cause: unknown) => {
-      deps.log.warn({ scope: input.scope, eventId: input.eventId, err: cause }, "could not keep a defect's text");
-    },
-  );
+  const text = (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
+  if (details !== null) deps.metrics.handlerRuns.inc({ source: 'all', result: 'defect' });
+  else if (!(error instanceof DeadlineError)) return;
+  try {
+    if (details === null) await recordTrouble(deps.pool, input, text);
+    else await recordDefect(deps.pool, input, { text, delayMs: details.delayMs });
+  } catch (cause) {
+    deps.log.warn({ scope: input.scope, eventId: input.eventId, err: cause }, "could not keep an error's text");
+  }
 }

@@ -25,7 +25,7 @@ const OWN_INFRASTRUCTURE_SQLSTATES = new Set(['57014', INSUFFICIENT_PRIVILEGE]);
 /** What node and pg report for a connection that failed or went away, by `code`. */
 const CONNECTION_CODES = new Set([
   'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND',
-  'EAI_AGAIN', 'EADDRNOTAVAIL', 'ENOENT', 'EMFILE', 'ENFILE',
+  'EAI_AGAIN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE',
 ]); // prettier-ignore
 
 /**
@@ -71,7 +71,13 @@ export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (sqlstateOf(error) !== undefined) return /^(08|57P)/.test(sqlstateOf(error) ?? '');
   if ('code' in error && typeof error.code === 'string' && CONNECTION_CODES.has(error.code)) return true;
+  if (isMissingSocket(error)) return true;
   return CONNECTION_MESSAGES.some((message) => error.message.startsWith(message));
+}
+
+/** A Unix socket that is not there; any other missing file is not about a connection. */
+function isMissingSocket(error: Error): boolean {
+  return 'code' in error && error.code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';
 }
 
 /**

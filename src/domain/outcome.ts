@@ -26,8 +26,9 @@ export interface FetchContext {
 }
 
 /**
- * A fetch of one's own, run outside of any transaction. One that throws, or does not end when it is told to, counts as
- * trouble of the infrastructure: it is tried again without bound.
+ * A fetch of one's own, run outside of any transaction. When its network fails, it does not end when it is told to, or
+ * its error's `status` or `statusCode` is 408, 425, 429 or 5xx, it is tried again without bound; another error is a
+ * defect.
  */
 export type ObjectFetch = (reference: FetchReference, context: FetchContext) => Promise<FetchedObject>;
 

@@ -102,6 +102,18 @@ export async function recordDefect(
   );
 }
 
+/** What an event waits for is not its handler's fault: kept to be seen, and not counted. */
+export async function recordTrouble(db: Queryable, key: EventKey, text: string): Promise<void> {
+  await db.query(
+    `update oncehook.webhook_inbox
+        set last_error = $3
+      where source_scope = $1
+        and event_id = $2
+        and status = 'pending'`,
+    [key.scope, key.eventId, text],
+  );
+}
+
 /** An operator's replay begins a fresh budget of waits. */
 export async function restartBudget(tx: Queryable, key: EventKey): Promise<void> {
   await tx.query(

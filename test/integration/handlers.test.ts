@@ -6,6 +6,7 @@ import {
   duplicate,
   fetchFirst,
   ignored,
+  latestState,
   quarantine,
   superseded,
   wait,
@@ -246,6 +247,26 @@ describe('a defect', () => {
 });
 
 describe('trouble of the infrastructure', () => {
+  it("of a handler's own fetch is not counted either, and its text is kept in the row", async () => {
+    let isDown = true;
+    const { eventId, type } = await run(
+      latestState({
+        name: 'contracts',
+        object: () => ({ type: 'contract', id: 'c_1' }),
+        fetch: () =>
+          isDown
+            ? Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') }))
+            : Promise.resolve({ kind: 'found', object: {} }),
+        apply: () => applied(),
+      }),
+    );
+    await until('it is kept', async () => (await row(eventId)).last_error !== null);
+    expect(await row(eventId)).toMatchObject({ status: 'pending', attempts: 0, event_type: type });
+    expect((await row(eventId)).last_error).toContain('connect ECONNREFUSED 127.0.0.1:1');
+    isDown = false;
+    expect(await untilStatus(eventId, 'done')).toMatchObject({ outcome: 'applied', attempts: 1, last_error: null });
+  });
+
   it('is not counted against the event: a lost session, a deadlock, a lock not had', async () => {
     const failures = ['57P01', '40P01', '40001', '55P03', '53300'];
     const { eventId } = await run(async (_event, tx) => {

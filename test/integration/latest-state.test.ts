@@ -291,6 +291,10 @@ describe("a definition's own fetch", () => {
       },
     ],
     ['rejects', () => Promise.reject(new TypeError('fetch failed'))],
+    ['finds nobody there', () => fetch('http://127.0.0.1:1/').then(() => ({ kind: 'missing' }))],
+    ['has a shorter limit of its own', () => Promise.reject(new DOMException('too long', 'TimeoutError'))],
+    ['hears 503', () => Promise.reject(Object.assign(new Error('the answer was 503'), { status: 503 }))],
+    ['hears 429', () => Promise.reject(Object.assign(new Error('slow down'), { response: { status: 429 } }))],
     ['does not end when it is told to', () => new Promise<FetchedObject>(() => undefined)],
     [
       'ends with the signal',
@@ -310,6 +314,22 @@ describe("a definition's own fetch", () => {
       expect(errorKind(error)).toBe('infrastructure');
     },
   );
+
+  it.each([
+    ['a mistake', new TypeError("Cannot read properties of undefined (reading 'id')")],
+    ['a refusal', Object.assign(new Error('the answer was 403'), { status: 403 })],
+    ['a missing file', Object.assign(new Error('ENOENT: key.pem'), { code: 'ENOENT', syscall: 'open' })],
+    ['a malformed URL', new TypeError('Invalid URL')],
+  ])('that throws %s is a defect, and its text is kept', async (_what, thrown) => {
+    ownFetch(() => Promise.reject(thrown));
+    const error: unknown = await bench.apply(await stored(newSubscription())).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'handler_threw', message: expect.stringContaining(thrown.message) as string });
+  });
+
+  it('says in the end what its provider could not be asked for', async () => {
+    ownFetch(() => Promise.reject(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })));
+    await expect(bench.apply(await stored(newSubscription()))).rejects.toThrow('connect ECONNREFUSED');
+  });
 
   it.each([[undefined], [null], [{}], [{ kind: 'found' }], [{ kind: 'gone' }]])(
     'that answers %j is a defect, and is told what to answer',

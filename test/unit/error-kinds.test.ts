@@ -40,6 +40,12 @@ describe('the table of error kinds', () => {
     },
   );
 
+  it('takes a missing file for a lost connection only where it is a socket', () => {
+    const missing = (syscall: string): Error => Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall });
+    expect(errorKind(missing('connect'))).toBe('infrastructure');
+    expect(errorKind(missing('open'), 'handler')).toBe('defect');
+  });
+
   it('takes what pg says of a broken connection for the infrastructure, and a plain error for a defect', () => {
     expect(errorKind(new Error('Connection terminated unexpectedly'))).toBe('infrastructure');
     expect(errorKind(new Error('timeout exceeded when trying to connect'))).toBe('infrastructure');
