@@ -144,7 +144,7 @@ describe.each(writers)('statements by %s that a handler leaves behind', (_name, 
     });
     expect(outcome.outcome.kind).toBe('applied');
     gate.open();
-    const told = await (late)?.catch((error: unknown) => error);
+    const told = await late?.catch((error: unknown) => error);
     expect(String(told instanceof Error ? (told.cause ?? told) : told)).toContain('used tx after it had ended');
     expect(await marked(of)).toBe(0);
   });
