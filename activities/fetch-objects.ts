@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import type { FetchedObject, FetchReference, ObjectFetch } from '../src/domain/outcome.js';
+import { textWithCauses } from '../src/db/error-kinds.js';
 import { DeadlineError, HandlerDefectError } from '../src/errors.js';
 import { startDeadline } from '../src/operations/deadline.js';
-import { isProviderTrouble, textWithCauses } from './fetch-trouble.js';
+import { isProviderTrouble } from './fetch-trouble.js';
 
 /** One fetch of a handler's own, in milliseconds; the apply step as a whole may take 15 s. */
 const OWN_FETCH_LIMIT_MS = 5_000;

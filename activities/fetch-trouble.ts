@@ -39,10 +39,3 @@ function statusOf(error: Error): unknown {
 function isPassingStatus(status: unknown): boolean {
   return typeof status === 'number' && (status >= 500 || status === 408 || status === 425 || status === 429);
 }
-
-/** An error's text and those of its causes, which say more than `fetch failed`. */
-export function textWithCauses(error: unknown): string {
-  return withCauses(error)
-    .map((one) => (one instanceof Error ? `${one.name}: ${one.message}` : String(one)))
-    .join(', caused by ');
-}

@@ -1,20 +1,18 @@
-import type { PoolClient, Submittable } from 'pg';
+import pg, { type PoolClient, type Submittable } from 'pg';
 import { HandlerDefectError } from '../src/errors.js';
 import { createOpenStatements, microtasksDone } from './open-statements.js';
+import { asOneStatement, transactionControl } from './one-statement.js';
 
 /** What would take the connection from under the transaction, by name. */
 const NOT_A_HANDLERS: ReadonlySet<string | symbol> = new Set(['connect', 'end']);
-
-/** Statements that begin or end a transaction; `rollback to` goes back to a savepoint, which a handler may have. */
-const TRANSACTION_CONTROL =
-  /^\s*(begin|start\s+transaction|commit|end|abort|rollback(?!\s+(work\s+|transaction\s+)?to\b))\b/i;
 
 /** The transaction while one handler has it. */
 export interface HandlerTransaction {
   /**
    * The transaction's client, whole, so that query builders take it for what it is. But it cannot be closed, giving it
    * back does nothing (Kysely does so after each statement), and a statement that would commit half of an event is
-   * refused before it is sent.
+   * refused before it is sent, and one that hides behind
+   * another in the same text by the server.
    */
   readonly tx: PoolClient;
   /** How many statements have no answer yet, once all that the handler's code can do without one is done. */
@@ -39,18 +37,20 @@ export function openHandlerTransaction(client: PoolClient): HandlerTransaction {
 
   const submit = (statement: unknown, values: readonly unknown[]): Promise<unknown> => {
     if (isOver) return Promise.reject(tooLate());
-    const answer = send(statement, ...values) as Promise<unknown>;
+    const answer = send(asOneStatement(statement), ...values) as Promise<unknown>;
     // Also hears a failure that the handler does not wait for: it counts as a defect, and need not end the process.
     statements.watch(answer);
     return answer;
   };
 
   const query: Query = (statement, ...rest) => {
-    const [control] = TRANSACTION_CONTROL.exec(textOf(statement)) ?? [];
-    if (control !== undefined) throw defect(`sent ${control.trim()}: the transaction is oncehook's to end`);
+    const control = transactionControl(textOf(statement));
+    if (control !== undefined) throw defect(`sent ${control}: the transaction is oncehook's to end`);
     if (isSubmittable(statement)) {
       if (isOver) throw tooLate();
       statements.watch(endOf(statement));
+      // A cursor or stream is sent that way by itself.
+      if (statement instanceof pg.Query) Object.assign(statement, { queryMode: 'extended' });
       return send(statement, ...rest);
     }
     const callback = rest.find(isCallback);

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { checkOutcome } from './check-outcome.js';
 import { openHandlerTransaction, type HandlerTransaction } from './handler-transaction.js';
 import { HandlerDefectError } from '../src/errors.js';
-import { errorKind, sqlstateOf, withCauses } from '../src/db/error-kinds.js';
+import { errorKind, sqlstateOf, textWithCauses, withCauses } from '../src/db/error-kinds.js';
 import type { Handler, WebhookEvent } from '../src/api/handlers.js';
 import type { HandlerOutcome, PlannedOperation } from '../src/domain/outcome.js';
 
@@ -111,7 +111,7 @@ async function callHandler(handler: Handler, event: WebhookEvent, tx: PoolClient
       (one) => one instanceof HandlerDefectError || errorKind(one, 'handler') === 'infrastructure',
     );
     if (told instanceof Error) throw told;
-    throw new HandlerDefectError('handler_threw', `The handler for ${event.type} threw: ${textOf(error)}`, {
+    throw new HandlerDefectError('handler_threw', `The handler for ${event.type} threw: ${textWithCauses(error)}`, {
       cause: error,
     });
   }
@@ -178,8 +178,4 @@ async function insideSoundTransaction<Result>(body: () => Promise<Result>): Prom
 
 function nonsense(sentence: string): HandlerDefectError {
   return new HandlerDefectError('handler_nonsense', `The handler ${sentence}`);
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -55,6 +55,13 @@ export function withCauses(error: unknown): readonly unknown[] {
   return chain;
 }
 
+/** An error's text and those of its causes, which often say more than it does. */
+export function textWithCauses(error: unknown): string {
+  return withCauses(error)
+    .map((one) => (one instanceof Error ? `${one.name}: ${one.message}` : String(one)))
+    .join(', caused by ');
+}
+
 /** The five-character SQLSTATE of a database error, else undefined. */
 export function sqlstateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;

@@ -2,8 +2,17 @@ import { eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { integer, pgTable, text } from 'drizzle-orm/pg-core';
 import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { applied, asPool, defineHandlers, wait, type Handler, type HandlerOutcome } from '../../src/index.js';
+import {
+  applied,
+  asPool,
+  defineHandlers,
+  wait,
+  type Handler,
+  type HandlerOutcome,
+  type Transaction,
+} from '../../src/index.js';
 import { openDatabase, type TestDatabase } from '../support/database.js';
 import { eventOf, handle, paymentPayload } from '../support/handler-events.js';
 import { token } from '../support/payment-event.js';
@@ -100,19 +109,83 @@ test("Drizzle's transaction() in it would commit ours: a defect, and nothing sta
   expect(await books(id)).toBeUndefined();
 });
 
-test.each(['commit', ' BEGIN', 'start  transaction', 'rollback', 'ROLLBACK WORK', 'end', 'abort'])(
-  'the statement "%s" is refused before it is sent',
-  async (statement) => {
-    const id = token();
-    const ending: Handler = async (_event, tx) => {
-      await tx.query('insert into shelves (id, books) values ($1, 1)', [id]);
-      await tx.query({ text: statement });
-      return applied();
-    };
-    await expect(run(ending)).rejects.toMatchObject({ code: 'handler_nonsense' });
-    expect(await books(id)).toBeUndefined();
-  },
-);
+test.each([
+  'commit',
+  ' BEGIN',
+  'start  transaction',
+  'rollback',
+  'ROLLBACK WORK',
+  'end',
+  'abort',
+  '/* c */ commit',
+  '-- c\ncommit',
+])('the statement "%s" is refused before it is sent', async (statement) => {
+  const id = token();
+  const ending: Handler = async (_event, tx) => {
+    await tx.query('insert into shelves (id, books) values ($1, 1)', [id]);
+    await tx.query({ text: statement });
+    return applied();
+  };
+  await expect(run(ending)).rejects.toMatchObject({ code: 'handler_nonsense' });
+  expect(await books(id)).toBeUndefined();
+});
+
+const several: [string, (tx: Transaction, text: string) => Promise<unknown>][] = [
+  ['text', (tx, text) => tx.query(text)],
+  ['query configuration', (tx, text) => tx.query({ text })],
+  [
+    'query object',
+    (tx, text) =>
+      new Promise((resolve, reject) => {
+        tx.query(new pg.Query(text)).on('end', resolve).on('error', reject);
+      }),
+  ],
+  ['statement of Drizzle', (tx, text) => drizzle(tx).execute(sql.raw(text))],
+];
+test.each(several)('a %s with a commit behind another statement is refused by the server', async (_name, send) => {
+  const id = token();
+  const ending: Handler = async (_event, tx) => {
+    await send(tx, `insert into shelves (id, books) values ('${id}', 1); commit; select 1`);
+    return applied();
+  };
+  await expect(run(ending)).rejects.toMatchObject({
+    code: 'handler_threw',
+    message: expect.stringContaining('multiple commands') as string,
+  });
+  expect(await books(id)).toBeUndefined();
+});
+
+test('every form of a query that pg takes does as it does elsewhere', async () => {
+  const id = token();
+  /** As template libraries make them: the text is a getter of the class. */
+  class Template {
+    readonly values = [id];
+    get text(): string {
+      return `select books from shelves where id = $${this.values.length}`;
+    }
+  }
+  const found: unknown[] = [];
+  const forms: Handler = async (_event, tx) => {
+    await tx.query(`insert into shelves (id, books) values ('${id}', 7);`);
+    found.push((await tx.query(new Template())).rows);
+    found.push((await tx.query({ text: 'select books from shelves where id = $1', rowMode: 'array' }, [id])).rows);
+    const named = { name: 'shelf', text: 'select books from shelves where id = $1', values: [id] };
+    found.push((await tx.query(named)).rows, (await tx.query(named)).rows);
+    found.push((await tx.query('')).rows, (await tx.query('-- nothing')).rows);
+    await tx.query("set local lock_timeout = '1s'");
+    await tx.query('do $$ begin perform 1; end $$');
+    await tx.query('lock table shelves in share mode');
+    found.push((await tx.query('show lock_timeout')).rows);
+    found.push((await tx.query("select true as t, 1.5::numeric as n, '{1}'::int[] as a, now() as at")).rows[0]);
+    return applied();
+  };
+  expect((await run(forms)).outcome.kind).toBe('applied');
+  const row = [{ books: 7 }];
+  expect(found).toEqual([
+    ...[row, [[7]], row, row, [], [], [{ lock_timeout: '1s' }]],
+    { t: true, n: '1.5', a: [1], at: expect.any(Date) as Date },
+  ]);
+});
 
 test("savepoints are a handler's own", async () => {
   const id = token();
