@@ -9,7 +9,6 @@ import type {
   FetchedObject,
   FetchReference,
   HandlerOutcome,
-  ObjectFetch,
   OperationSummary,
   OperatorRequest,
   PlannedOperation,
@@ -23,8 +22,14 @@ import { recordOperatorAction, wasCarriedOut } from '../src/inbox/record-operato
 import type { Metrics } from '../src/observability/metrics.js';
 import type { PlanResult } from '../src/operations/plan-operations.js';
 import { endInShadow, type WouldBe } from './end-in-shadow.js';
-import { createFetchedObjects, fetchObjects, type FetchedObjects, type FetchRequest } from './fetch-objects.js';
-import { runHandlers, type RunMode } from './run-handlers.js';
+import {
+  createFetchedObjects,
+  fetchObjects,
+  type FetchAsk,
+  type FetchedObjects,
+  type FetchRequest,
+} from './fetch-objects.js';
+import { runHandlers, type CombinedOutcome, type RunMode } from './run-handlers.js';
 
 /** A configured source as the apply step needs it. */
 export interface ApplySource {
@@ -163,7 +168,7 @@ async function processAdmitted(run: AdmittedRun, payloadText: string): Promise<S
   const complete = referring === undefined ? { payload } : completePayload(run, referring);
   if ('missing' in complete) {
     return complete.missing === 'not_asked'
-      ? fetchStep(run, [complete.reference])
+      ? fetchStep(run, [{ references: [complete.reference] }])
       : conclude(run, source, unheard('quarantine', complete.missing));
   }
   return runOn(run, handlers, toWebhookEvent(run, { type, tenant, payloadText, payload: complete.payload }));
@@ -208,13 +213,8 @@ function modeOf(source: ApplySource): RunMode {
   return source.shadow === true ? 'shadow' : 'live';
 }
 
-function fetchStep(
-  { source, tenant, key }: AdmittedRun,
-  references: readonly FetchReference[],
-  by?: ObjectFetch,
-): Step {
-  const request = { references, scope: key.scope, tenant, ...(by === undefined ? {} : { by }) };
-  return { kind: 'fetch', source, request };
+function fetchStep({ source, tenant, key }: AdmittedRun, asks: readonly FetchAsk[]): Step {
+  return { kind: 'fetch', source, request: { asks, scope: key.scope, tenant } };
 }
 
 /** What is decided before any handler has run. */
@@ -223,11 +223,11 @@ function unheard(outcome: Decision['outcome'], reason: string | null): Decision 
 }
 
 /** Turns the handlers' outcome into the row's new state. */
-function settle(run: AdmittedRun, outcome: HandlerOutcome, planned: readonly OperationSummary[]): Promise<Step> {
+function settle(run: AdmittedRun, outcome: CombinedOutcome, planned: readonly OperationSummary[]): Promise<Step> {
   const { source } = run;
   switch (outcome.kind) {
     case 'fetchFirst':
-      return Promise.resolve(fetchStep(run, outcome.references, outcome.by));
+      return Promise.resolve(fetchStep(run, [outcome, ...(outcome.others ?? [])]));
     case 'wait':
       return waitOrGiveUp(run, outcome);
     case 'quarantine':
@@ -269,7 +269,7 @@ async function waitOrGiveUp(run: AdmittedRun, outcome: Extract<HandlerOutcome, {
   const delayMs = nextWaitMs(deps.wait, row.waitedMs);
   if (delayMs === null) {
     const { fetch } = outcome;
-    if (fetch !== undefined && run.fetched.get(fetch) === undefined) return fetchStep(run, [fetch]);
+    if (fetch !== undefined && run.fetched.get(fetch) === undefined) return fetchStep(run, [{ references: [fetch] }]);
     return conclude(run, source, heard('quarantine', outcome.reason, outcome.orderId));
   }
   const attempts = await markWaiting(tx, key, { reason: outcome.reason, delayMs });

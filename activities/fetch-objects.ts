@@ -29,16 +29,21 @@ export function createFetchedObjects(): FetchedObjects {
 }
 
 /** Objects that a handler asked for, and who is asked. */
-export interface FetchRequest {
+export interface FetchAsk {
   readonly references: readonly FetchReference[];
   /** The handler's own fetch; without it the source's. */
   readonly by?: ObjectFetch;
+}
+
+/** What all handlers of an event asked for in one round. */
+export interface FetchRequest {
+  readonly asks: readonly FetchAsk[];
   readonly scope: string;
   readonly tenant: string;
 }
 
 /**
- * Fetches outside of any transaction. Before each fetch a number is drawn that says when it began in relation to all
+ * Fetches outside of any transaction, once what several handlers asked the same one for. Before each fetch a number is drawn that says when it began in relation to all
  * others: what a fetch brings includes every change that was made before its number was drawn.
  * @throws DeadlineError when the provider cannot be asked; HandlerDefectError when a fetch of the handler's own throws
  * for another reason or answers nonsense.
@@ -49,11 +54,15 @@ export async function fetchObjects(
   bySource: (scope: string, reference: FetchReference) => Promise<FetchedObject>,
   into: FetchedObjects,
 ): Promise<void> {
-  const { references, by, scope } = request;
-  for (const reference of references) {
-    const order = await drawOrder(pool);
-    const object = by === undefined ? await bySource(scope, reference) : await askOwn(by, reference, request);
-    into.set(reference, by, { ...object, order });
+  const round = createFetchedObjects();
+  for (const { references, by } of request.asks) {
+    for (const reference of references) {
+      if (round.get(reference, by) !== undefined) continue;
+      const order = await drawOrder(pool);
+      const object = by === undefined ? await bySource(request.scope, reference) : await askOwn(by, reference, request);
+      round.set(reference, by, object);
+      into.set(reference, by, { ...object, order });
+    }
   }
 }
 

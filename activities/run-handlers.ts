@@ -20,6 +20,12 @@ const STRENGTH: readonly HandlerOutcome['kind'][] = [
   'ignored',
 ];
 
+type FetchFirst = Extract<HandlerOutcome, { kind: 'fetchFirst' }>;
+
+/** The outcome of all handlers of an event; where several want something fetched, `others` is what those after the first do. */
+export type CombinedOutcome =
+  Exclude<HandlerOutcome, FetchFirst> | (FetchFirst & { readonly others?: readonly FetchFirst[] });
+
 /** Writes the operations that an outcome calls for; `conflict` when one exists with other parameters. */
 export type Plan = (operations: readonly PlannedOperation[]) => Promise<{ readonly kind: 'planned' | 'conflict' }>;
 
@@ -40,7 +46,7 @@ export async function runHandlers(
   tx: PoolClient,
   plan: Plan,
   mode: RunMode = 'live',
-): Promise<HandlerOutcome> {
+): Promise<CombinedOutcome> {
   await tx.query('savepoint oncehook_handlers');
   const decided = combine(await decide(handlers, event, tx));
   return insideSoundTransaction(async () => {
@@ -54,7 +60,7 @@ export async function runHandlers(
   });
 }
 
-async function planOperations(outcome: HandlerOutcome, plan: Plan): Promise<HandlerOutcome> {
+async function planOperations(outcome: CombinedOutcome, plan: Plan): Promise<CombinedOutcome> {
   if (outcome.kind !== 'applied' || outcome.operations.length === 0) return outcome;
   const planned = await plan(outcome.operations);
   if (planned.kind === 'planned') return outcome;
@@ -133,9 +139,13 @@ async function withTimeLimit<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-function combine(outcomes: readonly HandlerOutcome[]): HandlerOutcome {
+function combine(outcomes: readonly HandlerOutcome[]): CombinedOutcome {
   const strongest = [...outcomes].sort((a, b) => STRENGTH.indexOf(a.kind) - STRENGTH.indexOf(b.kind))[0];
   if (strongest === undefined) return { kind: 'ignored' };
+  if (strongest.kind === 'fetchFirst') {
+    const others = outcomes.filter((outcome) => outcome.kind === 'fetchFirst').slice(1);
+    return others.length === 0 ? strongest : { ...strongest, others };
+  }
   if (strongest.kind !== 'applied') return strongest;
   return { ...strongest, operations: outcomes.flatMap(operationsOf) };
 }

@@ -283,6 +283,30 @@ describe("a definition's own fetch", () => {
     expect(seen.slice(-2)).toEqual([1, 2]);
   });
 
+  it('is one round for all handlers of a type, however many they are', async () => {
+    const seen: string[] = [];
+    const seeing = (name: string, fetch?: ObjectFetch): Handler =>
+      latestState<Subscription>({
+        name,
+        object: subscriptionOf,
+        ...(fetch === undefined ? {} : { fetch }),
+        apply: () => {
+          seen.push(name);
+          return applied();
+        },
+      });
+    const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'];
+    const own = names.map((name) => seeing(name, ({ id }) => Promise.resolve({ kind: 'found', object: { id } })));
+    handlers.set('customer.subscription.created', [...own, seeing('eight'), seeing('nine')]);
+    const subscription = newSubscription();
+    versions.set(subscription, 1);
+    const event = await stored(subscription, 'customer.subscription.created');
+    expect(await bench.apply(event)).toMatchObject({ outcome: 'applied' });
+    expect(seen).toEqual([...names, 'eight', 'nine']);
+    // Two handlers ask the source for the same object: one fetch.
+    expect(fetches).toEqual([subscription]);
+  });
+
   it.each([
     [
       'throws',
