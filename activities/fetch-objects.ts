@@ -43,8 +43,9 @@ export interface FetchRequest {
 }
 
 /**
- * Fetches outside of any transaction, once what several handlers asked the same one for. Before each fetch a number is drawn that says when it began in relation to all
- * others: what a fetch brings includes every change that was made before its number was drawn.
+ * Fetches outside of any transaction, once what several handlers asked the same one for. Before each fetch a number is
+ * drawn that says when it began in relation to all others: what a fetch brings includes every change that was made
+ * before its number was drawn.
  * @throws DeadlineError when the provider cannot be asked; HandlerDefectError when a fetch of the handler's own throws
  * for another reason or answers nonsense.
  */

@@ -11,8 +11,7 @@ export interface HandlerTransaction {
   /**
    * The transaction's client, whole, so that query builders take it for what it is. But it cannot be closed, giving it
    * back does nothing (Kysely does so after each statement), and a statement that would commit half of an event is
-   * refused before it is sent, and one that hides behind
-   * another in the same text by the server.
+   * refused: before it is sent, or by the server when it hides behind another in the same text.
    */
   readonly tx: PoolClient;
   /** How many statements have no answer yet, once all that the handler's code can do without one is done. */

@@ -5,6 +5,7 @@ import type {
   PerformOperationResult,
   QuarantineEventInput,
 } from '../src/domain/outcome.js';
+import { HOW_TO_GRANT } from '../src/db/check-privileges.js';
 import { lacksPrivilege } from '../src/db/error-kinds.js';
 import type { ProcessOperationInput } from '../src/domain/operation.js';
 import { recordDefect, recordTrouble } from '../src/inbox/finish-event.js';
@@ -31,8 +32,7 @@ export interface Activities {
   performOperation(input: ProcessOperationInput): Promise<PerformOperationResult>;
 }
 
-const LACKS_PRIVILEGE =
-  'activity failed: the database refused the role of DATABASE_URL; grant it what docs/upgrading.md names (when a DBA applies the SQL)';
+const LACKS_PRIVILEGE = `activity failed: the database refused the role of DATABASE_URL; ${HOW_TO_GRANT}`;
 
 export function createActivities(deps: ActivityDeps): Activities {
   const trouble = createTroubleWatch(deps.log, deps.metrics);

@@ -1,5 +1,8 @@
 import type { ClientBase } from 'pg';
 
+/** The next step for a role that lacks a privilege. */
+export const HOW_TO_GRANT = 'grant it what docs/upgrading.md names (when a DBA applies the SQL)';
+
 /**
  * Compares what the session's role may do in schema `oncehook` with what docs/upgrading.md grants. Warns and refuses
  * nothing: a role may be meant for less, and a later version's tables are nothing to this one.
@@ -37,7 +40,6 @@ export async function checkPrivileges(db: Pick<ClientBase, 'query'>): Promise<re
     .filter(({ lacking }) => lacking.length > 0)
     .map(
       ({ role, lacking }) =>
-        `the role ${role} of DATABASE_URL lacks rights in schema oncehook on ${lacking.join(', ')}; ` +
-        'grant it what docs/upgrading.md names (when a DBA applies the SQL)',
+        `the role ${role} of DATABASE_URL lacks rights in schema oncehook on ${lacking.join(', ')}; ` + HOW_TO_GRANT,
     );
 }

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
+/** Without NUL, and without half of a character. */
+export const STORABLE = /^[^\0\p{Surrogate}]*$/u;
+
 /** Text that PostgreSQL keeps as it is: NUL is refused there, and half a character would become another one. */
-export const storableText = z.string().regex(/^[^\0\p{Surrogate}]*$/u);
+export const storableText = z.string().regex(STORABLE);
 
 const MAX_IDENTIFIER_BYTES = 255;
 

@@ -15,21 +15,17 @@ export interface Interruption {
 export async function untilInterrupted<Result>(body: (interruption: Interruption) => Promise<Result>): Promise<Result> {
   const controller = new AbortController();
   const { signal } = controller;
-  const interrupt = (): void => {
-    if (signal.aborted) process.exit(EXIT.interrupted);
-    controller.abort(new CommandError('interrupted', 'Interrupted'));
-  };
-  const terminate = (): void => {
-    if (signal.aborted) process.exit(EXIT.terminated);
-    controller.abort(new CommandError('terminated', 'Terminated'));
+  const end = (how: 'interrupted' | 'terminated', says: string) => (): void => {
+    if (signal.aborted) process.exit(EXIT[how]);
+    controller.abort(new CommandError(how, says));
   };
   const stray = (error: unknown): void => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     controller.abort(new CommandError('usage', `Code that nobody awaits failed: ${text}`, { cause: error }));
   };
   const listeners = [
-    ['SIGINT', interrupt],
-    ['SIGTERM', terminate],
+    ['SIGINT', end('interrupted', 'Interrupted')],
+    ['SIGTERM', end('terminated', 'Terminated')],
     // Rejections that nobody handles come this way, too.
     ['uncaughtException', stray],
   ] as const;

@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
 import { z } from 'zod';
 import { defineOperation, type AnyOperationDefinition, type OperationAnswer } from '../api/index.js';
+import { GIVE_UP_MS } from './give-up.js';
 import { answerTo } from './http-answer.js';
 import { postJson } from './http-request.js';
 
@@ -28,9 +29,6 @@ export interface HttpOperationOptions {
   /** Unix time in milliseconds; `Date.now` by default. */
   readonly now?: () => number;
 }
-
-/** As for mails: a receiver that is down over a weekend still gets what it missed. */
-const GIVE_UP_MS = 3 * 24 * 3_600_000;
 
 const TARGET_NAME = /^[a-z][a-z0-9_-]{0,62}$/;
 

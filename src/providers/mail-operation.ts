@@ -10,6 +10,7 @@ import {
 import { isPlainAddress, parseMailbox, type Mailbox } from './email-address.js';
 import { buildMessage } from './email-message.js';
 import { visible, type MailContent } from './email-templates/template.js';
+import { GIVE_UP_MS } from './give-up.js';
 import { answerTo } from './smtp-answer.js';
 import type { MailTransport } from './smtp-transport.js';
 
@@ -41,9 +42,6 @@ export interface MailOperationOptions<Params> {
   /** How long attempts are repeated, in milliseconds since the first; 3 days by default. */
   readonly giveUpAfterMs?: number;
 }
-
-/** A server that is down over a weekend still gets what it missed. */
-const GIVE_UP_MS = 3 * 24 * 3_600_000;
 
 /** There can be no such mail, however often it is tried. */
 class MailRefusedError extends Error {

@@ -14,17 +14,11 @@ import {
 import { SIGNAL_WORKFLOW } from '../api/workflow-operations.js';
 import { WEBHOOK_SIGNAL } from '../domain/webhook-signal.js';
 import { describeWorkflow, encodeArgs, inTime, isPastRetention } from './temporal-calls.js';
+import { GIVE_UP_MS } from './give-up.js';
 import { answerOfFailure, isAlreadyStarted, isWorkflowNotFound, lookOfFailure } from './temporal-failure.js';
 import { findInChain, findInEarlierRuns, OPERATION_HEADER } from './temporal-history.js';
 import type { WorkflowOperationOptions } from './start-workflow.js';
-import {
-  defaultArgs,
-  GIVE_UP_MS,
-  keyTrustMs,
-  signalName,
-  workflowId,
-  workflowToStartShape,
-} from './workflow-params.js';
+import { defaultArgs, keyTrustMs, signalName, workflowId, workflowToStartShape } from './workflow-params.js';
 
 /** What a handler gives for an operation of kind `signal_workflow`, or of one's own made with it. */
 export const signalParams = z.strictObject({

@@ -9,8 +9,9 @@ import {
 } from '../api/index.js';
 import { START_WORKFLOW } from '../api/workflow-operations.js';
 import { describeWorkflow, encodeArgs, inTime, isPastRetention, type WorkflowRun } from './temporal-calls.js';
+import { GIVE_UP_MS } from './give-up.js';
 import { answerOfFailure, lookOfFailure } from './temporal-failure.js';
-import { defaultArgs, GIVE_UP_MS, keyTrustMs, workflowToStartShape, workflowId } from './workflow-params.js';
+import { defaultArgs, keyTrustMs, workflowToStartShape, workflowId } from './workflow-params.js';
 
 export interface WorkflowOperationOptions {
   /** Lower snake case; by default the name of the built-in kind, whose place it takes. */

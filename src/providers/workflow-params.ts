@@ -14,9 +14,6 @@ export const workflowToStartShape = {
   workflowExecutionTimeoutMs: z.int().positive().exactOptional(),
 };
 
-/** As for mails and requests: over a weekend somebody mends what is broken. */
-export const GIVE_UP_MS = 3 * 24 * 3_600_000;
-
 /** Five sixths of it are used for further sends after a lost answer, which is then as long as any attempt is repeated. */
 export function keyTrustMs(giveUpAfterMs: number): number {
   return giveUpAfterMs * 1.2;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { checkDatabase } from '../db/check-database.js';
-import { checkPrivileges } from '../db/check-privileges.js';
+import { checkPrivileges, HOW_TO_GRANT } from '../db/check-privileges.js';
 import { lacksPrivilege } from '../db/error-kinds.js';
 import { schemaState } from '../db/migrate.js';
 import { DatabaseUnusableError } from '../errors.js';
@@ -9,8 +9,7 @@ import type { Logger } from '../observability/logger.js';
 
 const PAUSE_MS = 1_000;
 
-const REFUSED =
-  'waiting: the role of DATABASE_URL may not read schema oncehook; grant it what docs/upgrading.md names (when a DBA applies the SQL)';
+const REFUSED = `waiting: the role of DATABASE_URL may not read schema oncehook; ${HOW_TO_GRANT}`;
 
 /**
  * Waits until the database answers and its schema is at least this version's; says once what it waits for.

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { About, OrderReference } from '../../domain/orders/facts.js';
 import { isMinorAmount } from '../../api/index.js';
+import { STORABLE } from '../storable-text.js';
 
 /** Nothing is coerced: an amount is a safe integer, not negative, and never a text. */
 export const amount = z.unknown().refine(isMinorAmount).transform(Number);
@@ -28,8 +29,6 @@ export type Metadata = z.output<typeof metadata>;
 const ORDER_KEY = 'order_id';
 const TENANT_KEY = 'tenant_id';
 const MAX_ORDER_ID_LENGTH = 255;
-/** NUL, which PostgreSQL refuses, and half of a character, which it would store as another. */
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 /** Metadata that marks an object as ours in an account that others use too; `null` where all are. */
 export type Owns = ReadonlyMap<string, string> | null;
@@ -45,7 +44,7 @@ export function readAbout(found: Metadata, owns: Owns): About {
 
 function readReference(value: unknown): OrderReference {
   if (value === undefined || value === null) return { kind: 'none' };
-  if (typeof value !== 'string' || value === '' || value.length > MAX_ORDER_ID_LENGTH || UNSTORABLE.test(value)) {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_ORDER_ID_LENGTH || !STORABLE.test(value)) {
     return { kind: 'malformed' };
   }
   return { kind: 'order', id: value };
